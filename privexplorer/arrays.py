@@ -1,0 +1,12 @@
+"""Names of the array types that the package passes around."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+__all__ = ["BoolArray", "FloatArray", "IntArray"]
