@@ -37,7 +37,7 @@ RecordT = TypeVar("RecordT", bound=Record)
 def field(
     default: Any,
     title: str,
-    help: str = "",  # noqa: A002  (the word that widgets use)
+    help: str = "",
     *,
     key: str | None = None,
     group: str | None = None,
@@ -70,7 +70,7 @@ def field(
     **bounds
         ``gt``, ``ge``, ``lt``, ``le``, ``min_length``, ``max_length``, ``discriminator`` ...
     """
-    extra = {
+    extra: dict[str, Any] = {
         name: value
         for name, value in (
             ("key", key), ("group", group), ("scale", scale), ("low", low), ("unit", unit),
@@ -97,7 +97,7 @@ Epsilon = Annotated[
         gt=0,
         le=50,
         title="Privacy loss ε",
-        description="How far one person's record can shift the odds of any answer: a factor e^ε. Smaller is more private.",
+        description="One person's record shifts the odds of any answer by at most a factor e^ε. Smaller is more private.",
         json_schema_extra={
             "scale": "log", "low": 0.01, "high": 10.0, "key": "eps", "group": "Privacy",
             "ends": ["more private", "more accurate"],
