@@ -97,7 +97,7 @@ Epsilon = Annotated[
         gt=0,
         le=50,
         title="Privacy loss ε",
-        description="One person's record shifts the odds of any answer by at most a factor e^ε. Smaller is more private.",
+        description="One record shifts the odds of any answer by at most a factor e^ε. Smaller is more private.",
         json_schema_extra={
             "scale": "log", "low": 0.01, "high": 10.0, "key": "eps", "group": "Privacy",
             "ends": ["more private", "more accurate"],

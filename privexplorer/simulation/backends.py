@@ -1,0 +1,96 @@
+"""Where blocks run: this process, worker processes (loky), or a Dask cluster.
+
+Same numbers means same bits: blocks come back in block order, whatever order they were finished in.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Generator
+from contextlib import closing
+from typing import Any, Protocol
+
+from privexplorer.arrays import FloatArray
+
+RunBlock = Callable[[Any, int], FloatArray]
+
+
+class Progress(Protocol):
+    """Told between blocks how far a run is; it may raise to stop the run."""
+
+    def __call__(self, done: int, total: int) -> None:
+        """Take note of ``done`` of ``total`` blocks."""
+
+
+def stream(
+    run_block: RunBlock, prepared: Any, total: int, workers: int = 1, client: Any = None
+) -> Generator[FloatArray, None, None]:
+    """Yield the blocks in order; closing the generator cancels what is still out.
+
+    Parameters
+    ----------
+    run_block : callable
+        ``run_block(prepared, block)``, importable by name.
+    prepared : object
+        What all blocks share; the only thing that travels.
+    total : int
+        Number of blocks.
+    workers : int
+        Worker processes (1: this process).
+    client : distributed.Client, optional
+        A Dask cluster, used directly.
+    """
+    if client is not None:
+        yield from _cluster(run_block, prepared, total, client)
+    elif workers > 1 and total > 1:
+        yield from _processes(run_block, prepared, total, workers)
+    else:
+        for block in range(total):
+            yield run_block(prepared, block)
+
+
+def _cluster(run_block: RunBlock, prepared: Any, total: int, client: Any) -> Generator[FloatArray, None, None]:
+    shared = client.scatter(prepared, broadcast=True, hash=False)
+    window = 2 * max(1, sum(client.ncores().values()))
+    out: dict[int, Any] = {}
+    try:
+        for block in range(total):
+            for ahead in range(block, min(block + window, total)):
+                if ahead not in out:
+                    out[ahead] = client.submit(run_block, shared, ahead, pure=False)
+            yield out[block].result()
+            del out[block]
+    finally:
+        client.cancel(list(out.values()), force=True)
+
+
+def _processes(run_block: RunBlock, prepared: Any, total: int, workers: int) -> Generator[FloatArray, None, None]:
+    from joblib import Parallel, delayed
+
+    jobs = Parallel(n_jobs=workers, return_as="generator", pre_dispatch="2*n_jobs")(
+        delayed(run_block)(prepared, block) for block in range(total)
+    )
+    try:
+        yield from jobs
+    finally:
+        with warnings.catch_warnings():  # joblib warns about tasks it cancelled: that is what closing is for
+            warnings.simplefilter("ignore")
+            jobs.close()
+
+
+def collect(
+    run_block: RunBlock,
+    prepared: Any,
+    total: int,
+    workers: int = 1,
+    client: Any = None,
+    progress: Progress | None = None,
+) -> list[FloatArray]:
+    """Run all blocks and return them in block order; whatever stops the run, nothing keeps computing."""
+    parts: list[FloatArray] = []
+    with closing(stream(run_block, prepared, total, workers, client)) as blocks:
+        for part in blocks:
+            parts.append(part)
+            if progress is not None:
+                progress(len(parts), total)
+    return parts

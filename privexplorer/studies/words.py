@@ -1,0 +1,99 @@
+"""Numbers as people read them: significant digits, ± two standard errors, ratios, lists."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+NO_BREAK = "\u00a0"
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """Write a number with so many significant digits, a comma for thousands and a true minus.
+
+    Examples
+    --------
+    >>> significant(0.038249), significant(14794.7), significant(0.9996), significant(2.5e-5), significant(3.2e7)
+    ('0.0382', '14,795', '1.00', '2.50×10⁻⁵', '3.20×10⁷')
+    """
+    if value == 0:
+        return "0"
+    if not math.isfinite(value):
+        return "–"
+    value = float(f"{value:.{digits - 1}e}") if abs(value) < 10**digits else value
+    exponent = math.floor(math.log10(abs(value)) + 1e-12)
+    if exponent >= 6 or exponent < -3:
+        text = f"{value / 10**exponent:.{digits - 1}f}×10{str(exponent).translate(SUPERSCRIPT)}"
+    else:
+        text = f"{value:,.{max(0, digits - 1 - exponent)}f}"
+    return text.replace("-", "−")
+
+
+def plus_minus(value: float, error: float) -> tuple[str, str]:
+    """Write a value and its ± (two standard errors): one digit of error, two if it starts with 1; the value stops there.
+
+    Examples
+    --------
+    >>> plus_minus(0.03849, 0.0031), plus_minus(0.5, 0.0)
+    (('0.038', '± 0.003'), ('0.500', '± 0'))
+    """
+    if not error > 0 or not math.isfinite(error):
+        return significant(value), "± 0"
+    exponent = math.floor(math.log10(error))
+    decimals = max(0, -exponent + (error / 10**exponent < 2))
+    return f"{value:,.{decimals}f}".replace("-", "−"), f"± {error:,.{decimals}f}"
+
+
+def with_unit(text: str, unit: str) -> str:
+    """Join a number and its unit by a space that does not break."""
+    return f"{text}{NO_BREAK}{unit}" if unit else text
+
+
+def whole(value: float) -> str:
+    """Write a whole number with commas.
+
+    Examples
+    --------
+    >>> whole(86080)
+    '86,080'
+    """
+    return f"{int(round(value)):,}".replace("-", "−")
+
+
+def ratio(value: float) -> str:
+    """Write a ratio: two digits and a times sign.
+
+    Examples
+    --------
+    >>> ratio(1.649), ratio(1.0004), ratio(23.2), ratio(float("inf"))
+    ('1.6×', '1.0×', '23×', '–')
+    """
+    if not math.isfinite(value):
+        return "–"
+    return f"{significant(value, 2)}×"
+
+
+def percent(share: float) -> str:
+    """Write a share as a percentage.
+
+    Examples
+    --------
+    >>> percent(0.463), percent(0.004)
+    ('46%', '0.4%')
+    """
+    value = 100 * share
+    return f"{value:.0f}%" if abs(value) >= 10 else f"{significant(value, 2 if abs(value) >= 1 else 1)}%"
+
+
+def listed(items: Sequence[str]) -> str:
+    """Join words with commas and a final "and".
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"]), listed(["a"])
+    ('a, b and c', 'a')
+    """
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} and {items[-1]}"
