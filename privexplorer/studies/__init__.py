@@ -1,0 +1,7 @@
+"""The questions: each module holds one study, the catalogue finds them all."""
+
+from __future__ import annotations
+
+from privexplorer.studies.catalogue import catalogue, study
+
+__all__ = ["catalogue", "study"]

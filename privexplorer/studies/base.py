@@ -82,10 +82,10 @@ class Study(ABC, Generic[S]):
 
     @abstractmethod
     def prepare(self, scenario: S, tables: Tables | None) -> Any:
-        """Compute what does not depend on the draw; the only part that may read a table. Picklable, never written to."""
+        """Compute what does not depend on the draw; only this part reads a table. Picklable, never written to."""
 
     def blocks(self, scenario: S) -> int:
-        """Number of blocks; 0 for a study without simulation."""
+        """Return the number of blocks; 0 for a study without simulation."""
         return 0
 
     def run_block(self, prepared: Any, block: int) -> FloatArray:
@@ -182,7 +182,7 @@ def provenance(study: Study[Any], scenario: Scenario, result: Result) -> dict[st
 
 
 def blocks_for(trials: int, block_trials: int) -> int:
-    """Number of blocks that hold so many trials."""
+    """Return the number of blocks that hold so many trials."""
     return -(-trials // block_trials)
 
 

@@ -31,7 +31,7 @@ def significant(value: float, digits: int = 3) -> str:
 
 
 def plus_minus(value: float, error: float) -> tuple[str, str]:
-    """Write a value and its ± (two standard errors): one digit of error, two if it starts with 1; the value stops there.
+    """Write a value and its ± (two standard errors), which has one digit, or two if it starts with 1.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def whole(value: float) -> str:
     >>> whole(86080)
     '86,080'
     """
-    return f"{int(round(value)):,}".replace("-", "−")
+    return f"{round(value):,}".replace("-", "−")
 
 
 def ratio(value: float) -> str:
