@@ -23,7 +23,7 @@ class Progress(Protocol):
 
 
 def stream(
-    run_block: RunBlock, prepared: Any, total: int, workers: int = 1, client: Any = None
+    run_block: RunBlock, prepared: Any, total: int, workers: int = 1, client: Any = None, start: int = 0
 ) -> Generator[FloatArray, None, None]:
     """Yield the blocks in order; closing the generator cancels what is still out.
 
@@ -39,23 +39,25 @@ def stream(
         Worker processes (1: this process).
     client : distributed.Client, optional
         A Dask cluster, used directly.
+    start : int
+        First block to run; those before it are known already.
     """
     if client is not None:
-        yield from _cluster(run_block, prepared, total, client)
-    elif workers > 1 and total > 1:
-        yield from _processes(run_block, prepared, total, workers)
+        yield from _cluster(run_block, prepared, range(start, total), client)
+    elif workers > 1 and total - start > 1:
+        yield from _processes(run_block, prepared, range(start, total), workers)
     else:
-        for block in range(total):
+        for block in range(start, total):
             yield run_block(prepared, block)
 
 
-def _cluster(run_block: RunBlock, prepared: Any, total: int, client: Any) -> Generator[FloatArray, None, None]:
+def _cluster(run_block: RunBlock, prepared: Any, blocks: range, client: Any) -> Generator[FloatArray, None, None]:
     shared = client.scatter(prepared, broadcast=True, hash=False)
     window = 2 * max(1, sum(client.ncores().values()))
     out: dict[int, Any] = {}
     try:
-        for block in range(total):
-            for ahead in range(block, min(block + window, total)):
+        for block in blocks:
+            for ahead in range(block, min(block + window, blocks.stop)):
                 if ahead not in out:
                     out[ahead] = client.submit(run_block, shared, ahead, pure=False)
             yield out[block].result()
@@ -64,11 +66,11 @@ def _cluster(run_block: RunBlock, prepared: Any, total: int, client: Any) -> Gen
         client.cancel(list(out.values()), force=True)
 
 
-def _processes(run_block: RunBlock, prepared: Any, total: int, workers: int) -> Generator[FloatArray, None, None]:
+def _processes(run_block: RunBlock, prepared: Any, blocks: range, workers: int) -> Generator[FloatArray, None, None]:
     from joblib import Parallel, delayed
 
     jobs = Parallel(n_jobs=workers, return_as="generator", pre_dispatch="2*n_jobs")(
-        delayed(run_block)(prepared, block) for block in range(total)
+        delayed(run_block)(prepared, block) for block in blocks
     )
     try:
         yield from jobs
