@@ -1,0 +1,40 @@
+"""What every mechanism is: a frozen record of its privacy level that states its guarantee."""
+
+from __future__ import annotations
+
+import math
+
+from privexplorer.errors import ParameterError
+from privexplorer.privacy.guarantees import Guarantee
+from privexplorer.records import Record
+
+
+class MechanismRecord(Record):
+    """Base of all mechanisms: a privacy level, and the guarantee that follows from it.
+
+    Noise comes from the generator that the caller passes, so a release can be repeated. It is meant for
+    exploring: NumPy's generators and floating-point noise are not fit for protecting real people.
+    """
+
+    def guarantee(self) -> Guarantee:
+        """Return what one release promises, with neighbour relation and model."""
+        raise NotImplementedError
+
+
+def check_sensitivity(sensitivity: float) -> None:
+    """Refuse a sensitivity that is negative, infinite or not a number (ParameterError)."""
+    if not (math.isfinite(sensitivity) and sensitivity >= 0):
+        raise ParameterError(
+            f"The sensitivity must be a finite number of at least 0; it is {sensitivity:g}. "
+            "Bound what one record can change, for instance by giving the range of the values.",
+            field="sensitivity",
+        )
+
+
+def check_level(level: float) -> None:
+    """Refuse a coverage level outside (0, 1) (ParameterError)."""
+    if not 0 < level < 1:
+        raise ParameterError(f"The level must lie strictly between 0 and 1; it is {level:g}.", field="level")
+
+
+__all__ = ["MechanismRecord", "check_level", "check_sensitivity"]
