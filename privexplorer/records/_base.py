@@ -184,7 +184,7 @@ class Grid(Record):
         if self.low > self.high:
             raise PydanticCustomError(
                 "grid_order",
-                "The grid must start below its end; it runs from {low} to {high} now. Exchange the two.",
+                "The grid must start below its end; it runs from {low} to {high}, so exchange the two.",
                 {"low": f"{self.low:,}", "high": f"{self.high:,}"},
             )
 
@@ -212,7 +212,7 @@ class RealGrid(Record):
         if self.low > self.high:
             raise PydanticCustomError(
                 "grid_order",
-                "The grid must start below its end; it runs from {low} to {high} now. Exchange the two.",
+                "The grid must start below its end; it runs from {low} to {high}, so exchange the two.",
                 {"low": f"{self.low:g}", "high": f"{self.high:g}"},
             )
 

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
+
+from pydantic.fields import FieldInfo
 
 from privexplorer.errors import ParameterError
 from privexplorer.records._base import Record, RecordT
@@ -23,18 +26,80 @@ def text(value: Any) -> str:
 
     Examples
     --------
-    >>> [text(v) for v in (True, 1000.0, 0.1, None, (3, 5))]
-    ['true', '1000', '0.1', 'none', '3,5']
+    >>> [text(v) for v in (True, 1000.0, 0.1, None, (3, 5), ())]
+    ['true', '1000', '0.1', 'none', '3,5', 'none']
     """
     if value is None:
         return NONE
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
-        return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+        whole = value.is_integer() and abs(value) < 1e15 and str(value) != "-0.0"
+        return str(int(value)) if whole else repr(value)
     if isinstance(value, (tuple, list)):
-        return ",".join(text(item) for item in value)
+        return ",".join(quoted(item) if isinstance(item, str) else text(item) for item in value) or NONE
     return str(value)
+
+
+def quoted(word: str) -> str:
+    """Put a word between double quotes where it would otherwise read as something else.
+
+    Examples
+    --------
+    >>> quoted("age"), quoted("age, sex"), quoted("None")
+    ('age', '"age, sex"', '"None"')
+    """
+    plain = word == word.strip() and word.lower() not in (NONE, "") and not set(word) & {",", '"'}
+    return word if plain else '"' + word.replace('"', '""') + '"'
+
+
+def words_of(raw: str) -> list[str]:
+    """Split a list at the commas outside double quotes; blanks around an item do not count, nor do empty items.
+
+    Examples
+    --------
+    >>> words_of('age, "b,c" ,,"a ""big"" one"'), words_of("3,5"), words_of("none")
+    (['age', 'b,c', 'a "big" one'], ['3', '5'], [])
+    """
+    if raw.strip().lower() == NONE:
+        return []
+    parts, inside = [""], False
+    for letter in raw:
+        inside ^= letter == '"'
+        if letter == "," and not inside:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [unquoted(part) for part in map(str.strip, parts) if part]
+
+
+def unquoted(word: str) -> str:
+    """Take away the double quotes around a word, if it has them.
+
+    Examples
+    --------
+    >>> unquoted('"None"'), unquoted("5 o'clock")
+    ('None', "5 o'clock")
+    """
+    return word[1:-1].replace('""', '"') if len(word) > 1 and word[0] == word[-1] == '"' else word
+
+
+def written(info: FieldInfo, value: Any) -> str:
+    """Write the value of one leaf field; a text that could be read as "nothing chosen" is quoted."""
+    rule = leaf(info)
+    if isinstance(value, str) and rule.optional and (value.strip().lower() in (NONE, "") or value[0] == '"'):
+        return '"' + value.replace('"', '""') + '"'
+    return "" if value == () and rule.optional else text(value)
+
+
+def read(info: FieldInfo, raw: str) -> Any:
+    """Read the text of one leaf field into plain data for validation."""
+    rule = leaf(info)
+    if rule.optional and (raw.strip().lower() == NONE or (not raw.strip() and not rule.many)):
+        return None
+    if rule.many:
+        return words_of(raw)
+    return unquoted(raw) if rule.optional and rule.base is str else raw
 
 
 def dump(record: Record, default: Record | None = None, prefix: str = "") -> list[tuple[str, str]]:
@@ -58,8 +123,8 @@ def dump(record: Record, default: Record | None = None, prefix: str = "") -> lis
                 out += dump(item, same.get(item.kind), f"{name}.{item.kind}.")
         elif what == "group":
             out += dump(value, start, f"{name}.")
-        elif value != start:
-            out.append((name, text(value)))
+        elif value != start or text(value) != text(start):  # 0.0 and -0.0 are equal, not the same
+            out.append((name, written(info, value)))
     return out
 
 
@@ -93,16 +158,8 @@ def load(
             ]
         elif what == "group":
             out[field_name] = load(of, query, used, start, f"{name}.")
-        elif not got:
-            out[field_name] = start
         else:
-            rule, raw = leaf(info), got[-1]
-            if rule.optional and raw.strip().lower() in (NONE, ""):
-                out[field_name] = None
-            elif rule.many:
-                out[field_name] = [part.strip() for part in raw.split(",") if part.strip()]
-            else:
-                out[field_name] = raw
+            out[field_name] = read(info, got[-1]) if got else start
     return out
 
 
@@ -139,25 +196,31 @@ def salvage(
     tuple
         The record, and one sentence for each part that could not be used.
     """
-    used = set(ignore)
-    data = load(cls, query, used)
-    known = [setting.name for setting in settings(cls)]
-    notes = [
-        f"{title_of(setting)} is not used with the other choices of {where}, so “{name}” has no effect here."
-        if (setting := next((s for s in settings(cls) if s.name == name), None))
-        else unknown_name(name, known)
-        for name in query
-        if name not in used
-    ]
-    for _ in range(64):
+    todo: dict[str, list[str]] = {name: list(values) for name, values in query.items()}
+    notes: list[str] = []
+    while True:
+        used = set(ignore)
+        data = load(cls, todo, used)
         found = problems(cls, data, where)
+        notes += [problem.sentence for problem in found if problem.sentence not in notes]
         if not found:
             break
+        before = {name: list(values) for name, values in todo.items()}
         for problem in found:
-            if problem.sentence not in notes:
-                notes.append(problem.sentence)
-            forget(data, problem.loc, cls)
-    return validated(cls, data, where), [note if note.endswith(".") else note + "." for note in notes]
+            forget(todo, cls, problem.loc, before)
+        if todo == before:  # no single part is wrong, only what they say together
+            todo = {name: values for name, values in todo.items() if name not in used}
+        if todo == before:
+            break
+    known = {setting.name: setting for setting in settings(cls)}
+    notes += [
+        f"{title_of(known[name])} is not used with the other choices of {where}, so “{name}” has no effect here."
+        if name in known
+        else unknown_name(name, known)
+        for name in query
+        if name in todo and name not in used
+    ]
+    return validated(cls, data, where), notes
 
 
 def title_of(setting: Setting) -> str:
@@ -165,28 +228,49 @@ def title_of(setting: Setting) -> str:
     return setting.title[:1].upper() + setting.title[1:]
 
 
-def forget(data: dict[str, Any], loc: tuple[Any, ...], cls: type[Record]) -> None:
-    """Remove the part of ``data`` that an error points at, so that its default comes back."""
-    here: Any = data
-    parent: Any = None
-    last: Any = None
-    for part in loc:
-        inside = part in here if isinstance(here, dict) else isinstance(here, list) and part in range(len(here))
-        if inside:
-            parent, last, here = here, part, here[part]
-        # a union's tag stands in the location but not in the data: pass over it
-    if parent is None:
-        data.clear()
-    elif isinstance(parent, list):
-        del parent[last]
-        if not parent and loc[0] in data:
-            del data[loc[0]]
-    else:
-        del parent[last]
+def forget(todo: dict[str, list[str]], cls: type[Record], loc: tuple[Any, ...], query: Query) -> None:
+    """Remove from a link what an error points at, so that its default comes back.
+
+    Parameters
+    ----------
+    todo : dict
+        What is left of the link; changed in place.
+    cls : type of Record
+        What is being read.
+    loc : tuple
+        Where the error is, in terms of the record's fields.
+    query : mapping
+        The link that the error was found in (positions in a list of kinds refer to it).
+    """
+    here, prefix, parts = cls, "", list(loc)
+    while parts and parts[0] in here.model_fields:
+        field_name = parts.pop(0)
+        info = here.model_fields[field_name]
+        name, (what, of) = prefix + link_key(field_name, info), shape(info)
+        if what == "leaf":
+            todo.pop(name, None)
+            return
+        if what == "group":
+            here, prefix = of, f"{name}."
+            continue
+        chosen: list[str] = list(query.get(name, []))
+        kind = parts[1] if what == "several" and len(parts) > 1 else parts[0] if what == "union" and parts else None
+        if kind not in of:  # the choice itself is wrong
+            at = parts[0] if what == "several" and parts else None
+            left = [word for word in todo.get(name, []) if at is None or at >= len(chosen) or word != chosen[at]]
+            if what == "several" and left and at is not None:
+                todo[name] = left
+            else:
+                todo.pop(name, None)
+            return
+        del parts[: 2 if what == "several" else 1]
+        here, prefix = of[kind], f"{name}.{kind}."
+    for name in [name for name in todo if prefix and name.startswith(prefix)]:
+        del todo[name]
 
 
-def _expand(cls: type[Record], base: Record) -> dict[str, list[str]]:
-    """Write the base scenario as a complete query (nothing left out)."""
+def _expand(base: Record) -> dict[str, list[str]]:
+    """Write a record as the query of its link."""
     out: dict[str, list[str]] = {}
     for name, value in dump(base):
         out.setdefault(name, []).append(value)
@@ -228,7 +312,8 @@ def link_name(cls: type[Record], key: str, query: Mapping[str, Sequence[str]]) -
             break
         if what == "group":
             if last:
-                break
+                below = ", ".join(f"{key}.{setting.path}" for setting in settings(of))
+                raise ParameterError(f"“{key}” is a group of settings; set one of {below}.", field=key)
             name, here, default = f"{step}.", of, getattr(default, field_name) if default is not None else None
             continue
         if last or parts[at + 1 :] == ["kind"]:
@@ -252,36 +337,39 @@ def apply(base: RecordT, pairs: Iterable[tuple[str, str]], where: str = "the com
         For an unknown name or a bad value: one sentence.
     """
     cls = type(base)
-    query = _expand(cls, base)
+    query = _expand(base)
     todo = list(pairs)
-    # kinds first: what a path such as distribution.exponent means depends on them
-    kinds_first = {setting.name for setting in settings(cls) if setting.what != "leaf"}
+    choices = {setting.name: setting.of for setting in settings(cls) if setting.what != "leaf"}
 
-    def rank(pair: tuple[str, str]) -> int:
-        try:
-            return 0 if link_name(cls, pair[0], query)[0] in kinds_first else 1
-        except ParameterError:
-            return 1
+    def next_choice() -> int | None:
+        # kinds first and outer ones before inner ones: what distribution.exponent means depends on them
+        depth = {}
+        for at, (key, _) in enumerate(todo):
+            with suppress(ParameterError):
+                name, _several = link_name(cls, key, query)
+                if name in choices:
+                    depth[at] = name.count(".")
+        return min(depth, key=depth.__getitem__) if depth else None
 
-    for key, value in sorted(todo, key=rank):
+    names: list[tuple[str, str]] = []
+    while todo:
+        key, value = todo.pop(next_choice() or 0)
         name, several = link_name(cls, key, query)
-        if name in kinds_first and not several:
+        names.append((key, name))
+        if name in choices and not several:
+            value = value.strip()
             for stale in [other for other in query if other.startswith(f"{name}.")]:
-                if not other_kind_kept(stale, name, value):
+                if not stale.startswith(f"{name}.{value}."):
                     del query[stale]
         query[name] = [part.strip() for part in value.split(",")] if several else [value]
+        if name in choices and not set(query[name]) <= {*choices[name], *([NONE] if several else [])}:
+            break  # what is set below a kind that does not exist means nothing
     used: set[str] = set()
     data = load(cls, query, used)
-    for key, _ in todo:
-        name, _several = link_name(cls, key, query)
+    for key, name in names:
         if name not in used:
             raise ParameterError(
                 f"“{key}” has no effect with the other choices; it belongs to another kind than the one chosen.",
                 field=key,
             )
     return validated(cls, data, where)
-
-
-def other_kind_kept(stale: str, name: str, kind: str) -> bool:
-    """Whether a nested name belongs to the kind that is chosen now."""
-    return stale.startswith(f"{name}.{kind}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -59,21 +60,26 @@ def rule(what: Leaf) -> str:
 
 def shown(value: Any) -> str:
     """Quote a value for a sentence, shortened."""
-    if value is None:
-        return "nothing"
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, float) and value != value:
-        return "“not a number”"
+    if isinstance(value, int) and abs(value) >= 10**15:
+        return f"a whole number with {len(str(abs(value)))} digits" if abs(value) < 10**4000 else "a huge whole number"
     if isinstance(value, (int, float)):
-        return f"{value:g}".replace("-", "−") if isinstance(value, float) else f"{value}".replace("-", "−")
-    if isinstance(value, str):
-        return f"“{value[:40]}{'…' if len(value) > 40 else ''}”" if value else "nothing"
+        if isinstance(value, float) and not math.isfinite(value):
+            return "“not a number”" if math.isnan(value) else "“infinity”"
+        return f"{value}".replace("-", "−")
+    return f"“{value[:40]}{'…' if len(value) > 40 else ''}”" if isinstance(value, str) else "something else"
+
+
+def says(where: str, value: Any) -> str:
+    """Say what stands at the place a value came from: ``the link says “banana”``."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return f"{where} says nothing there"
     if isinstance(value, Mapping):
-        return "a group of settings"
+        return f"{where} has a group of settings there"
     if isinstance(value, (list, tuple)):
-        return "a list"
-    return "something else"
+        return f"{where} has a list there"
+    return f"{where} says {shown(value)}"
 
 
 def locate(cls: type[Record], loc: tuple[Any, ...]) -> tuple[list[str], FieldInfo | None, type[Record] | None]:
@@ -120,41 +126,63 @@ def sentence(cls: type[Record], error: Mapping[str, Any], where: str) -> str:
     from privexplorer.records._link import nearest
 
     loc, kind, got = tuple(error["loc"]), str(error["type"]), error.get("input")
+    limits = error.get("ctx") or {}
     titles, info, record = locate(cls, loc)
-    title = ", ".join(titles) or "The scenario"
-    says = f"; {where} says {shown(got)}."
+    title = ": ".join(titles) or "The scenario"
     if kind == "extra_forbidden":
-        names = nearest(str(loc[-1]), known_names(record or cls))
-        return f"There is no setting called “{loc[-1]}”; the nearest are {', '.join(names)}."
+        word, names = str(loc[-1]), known_names(record or cls)
+        near = f"the nearest are {', '.join(nearest(word, names))}" if names else "this choice has no settings"
+        inside = f" in “{title}”" if titles else ""
+        return f"There is no setting called “{word[:60]}”{inside}; {near}."
+    if kind == "once_each":
+        return f"{title} may name each choice only once; {where} repeats one."
+    if kind == "value_error":
+        return full_stop(str(limits.get("error", f"{title} has a value that does not fit")))
+    if not error.get("url") and kind != "number_type":
+        return full_stop(str(error["msg"]))
     if info is None:
-        return f"{title} must be a group of settings{says}"
+        return f"{title} must be a group of settings; {says(where, got)}."
     what, of = shape(info)
-    if kind in ("grid_order", "once_each") or not error.get("url"):
-        if kind == "number_type":
-            return f"{title} must be {rule(leaf(info))}{says}"
-        return str(error["msg"])
-    if kind == "union_tag_invalid":
-        got = (error.get("ctx") or {}).get("tag", got)
-        return f"{title} must be one of {', '.join(of)}; {where} says {shown(got)}."
+    if what == "union" and len(loc) > 1 and loc[-1] in of:
+        return f"{title} must be a group of settings with a kind; {says(where, got)}."
     if what in ("union", "several"):
         if kind == "too_short":
-            return f"{title}: choose at least one of {', '.join(of)}."
-        if kind in ("union_tag_not_found", "model_attributes_type", "model_type", "tuple_type", "list_type"):
-            return f"{title} must be {'a list of' if what == 'several' else 'one of'} {', '.join(of)}{says}"
-        return f"{title} must be one of {', '.join(of)}{says}"
+            return f"Choose at least one of {', '.join(of)} for “{title}”; {where} names none."
+        if kind == "union_tag_invalid":
+            return f"{title} must be one of {', '.join(of)}; {says(where, limits.get('tag', got))}."
+        if kind == "union_tag_not_found":
+            return f"{title} must say its kind, one of {', '.join(of)}; {where} leaves it out."
+        among = "a list of" if what == "several" and not (loc and isinstance(loc[-1], int)) else "one of"
+        return f"{title} must be {among} {', '.join(of)}; {says(where, got)}."
     if what == "group":
-        return f"{title} must be a group with {', '.join(known_names(of))}{says}"
-    bounds = leaf(info)
-    limits = error.get("ctx") or {}
-    if kind == "too_short":
-        return f"{title} needs at least {limits.get('min_length', 1)} values."
-    if kind == "too_long":
-        return f"{title} can hold at most {limits.get('max_length')} values; it has {limits.get('actual_length')}."
-    if kind == "string_too_long":
-        return f"{title} can have at most {limits.get('max_length')} characters."
+        return f"{title} must be a group with {', '.join(known_names(of))}; {says(where, got)}."
+    if kind in ("too_short", "too_long"):
+        least, most = limits.get("min_length"), limits.get("max_length")
+        amount = f"at least {values(least)}" if kind == "too_short" else f"at most {values(most)}"
+        return f"{title} must have {amount}; {where} has {limits.get('actual_length', 0) or 'none'}."
+    if kind in ("string_too_short", "string_too_long"):
+        least, most = limits.get("min_length"), limits.get("max_length")
+        amount = f"at least {characters(least)}" if kind == "string_too_short" else f"at most {characters(most)}"
+        return f"{title} must have {amount}; {says(where, got)}."
     if kind == "string_pattern_mismatch":
-        return f"{title} {extra(info).get('pattern_words', 'has a form that is not understood')}{says}"
-    return f"{title} must be {rule(bounds)}{says}"
+        return f"{title} {extra(info).get('pattern_words', 'has a form that is not understood')}; {says(where, got)}."
+    return f"{title} must be {rule(leaf(info))}; {says(where, got)}."
+
+
+def values(count: Any) -> str:
+    """Count values in words: "1 value", "3 values"."""
+    return "1 value" if count == 1 else f"{count} values"
+
+
+def characters(count: Any) -> str:
+    """Count characters in words: "1 character", "64 characters"."""
+    return "1 character" if count == 1 else f"{count} characters"
+
+
+def full_stop(words: str) -> str:
+    """End a sentence that lacks its full stop."""
+    words = words.strip()
+    return words if words.endswith((".", "?", "!")) else f"{words}."
 
 
 def problems(cls: type[Record], data: Any, where: str) -> list[Problem]:
@@ -162,8 +190,19 @@ def problems(cls: type[Record], data: Any, where: str) -> list[Problem]:
     try:
         cls.model_validate(data)
     except ValidationError as error:
-        return [Problem(tuple(item["loc"]), sentence(cls, item, where)) for item in error.errors()]
+        return [Problem(tuple(item["loc"]), sentence(cls, item, where)) for item in causes(error)]
     return []
+
+
+def causes(error: ValidationError) -> list[Mapping[str, Any]]:
+    """List what is wrong, without what only follows from it: a list is not too short because an item is bad."""
+    found: list[Any] = list(error.errors())
+    return [
+        item
+        for item in found
+        if item["type"] != "too_short"
+        or not any(other["loc"][: len(item["loc"])] == item["loc"] for other in found if other is not item)
+    ]
 
 
 def validated(cls: type[RecordT], data: Any, where: str = "the file") -> RecordT:
@@ -177,6 +216,6 @@ def validated(cls: type[RecordT], data: Any, where: str = "the file") -> RecordT
     try:
         return cls.model_validate(data)
     except ValidationError as error:
-        first = error.errors()[0]
+        first = causes(error)[0]
         words = sentence(cls, first, where)
         raise ParameterError(words, field=".".join(str(part) for part in first["loc"])) from None
