@@ -18,11 +18,7 @@ from privexplorer.errors import ParameterError
 from privexplorer.records import Number, Record, SymbolCount, field
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from privexplorer.data import Table
-
-    Tables = Mapping[str, Table]
+    from privexplorer.data.source import Tables
 
 
 class Distribution(Record):
