@@ -2,27 +2,11 @@
 
 from __future__ import annotations
 
-from privexplorer.privacy.guarantees import (
-    ZCDP,
-    ApproxDP,
-    Guarantee,
-    LocalDP,
-    Model,
-    Neighbours,
-    PureDP,
-    TotalVariation,
-)
-from privexplorer.privacy.mechanisms import Laplace, LaplaceNoise
+from privexplorer.privacy.conversions import *  # noqa: F403
+from privexplorer.privacy.conversions import __all__ as _conversions
+from privexplorer.privacy.guarantees import *  # noqa: F403
+from privexplorer.privacy.guarantees import __all__ as _guarantees
+from privexplorer.privacy.mechanisms import *  # noqa: F403
+from privexplorer.privacy.mechanisms import __all__ as _mechanisms
 
-__all__ = [
-    "ZCDP",
-    "ApproxDP",
-    "Guarantee",
-    "Laplace",
-    "LaplaceNoise",
-    "LocalDP",
-    "Model",
-    "Neighbours",
-    "PureDP",
-    "TotalVariation",
-]
+__all__ = [*_conversions, *_guarantees, *_mechanisms]

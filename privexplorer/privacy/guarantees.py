@@ -107,6 +107,21 @@ Central model: a trusted curator sees the records and only the noisy answer leav
         """
         return f"{self._claim()} {_NEIGHBOURS_TEXT[self.neighbours]} {_MODEL_TEXT[self.model]}"
 
+    def implies(self, other: Guarantee) -> bool:
+        """Return whether every mechanism with this guarantee also has the other one.
+
+        Uses the conversions of ``privexplorer.privacy.conversions``. ``True`` is always right. ``False`` is
+        right wherever the conversion is tight (all but those that start from zCDP).
+
+        Examples
+        --------
+        >>> PureDP(1.0).implies(ZCDP(0.5)), ZCDP(0.5).implies(PureDP(1.0))
+        (True, False)
+        """
+        from privexplorer.privacy.conversions import implies
+
+        return implies(self, other)
+
     def __str__(self) -> str:
         """Short form for tables, such as ``ε = 0.5, δ = 1e-06``."""
         return ", ".join(f"{symbol} = {_number(value)}" for symbol, value in self.levels().items())

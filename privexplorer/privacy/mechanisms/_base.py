@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from privexplorer.arrays import FloatArray
 from privexplorer.errors import ParameterError
 from privexplorer.privacy.guarantees import Guarantee
 from privexplorer.records import Record
+
+Size: TypeAlias = int | tuple[int, ...] | None
 
 
 class MechanismRecord(Record):
@@ -37,4 +44,13 @@ def check_level(level: float) -> None:
         raise ParameterError(f"The level must lie strictly between 0 and 1; it is {level:g}.", field="level")
 
 
-__all__ = ["MechanismRecord", "check_level", "check_sensitivity"]
+def ordered_bounds(low: ArrayLike, high: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return the bounds as arrays; refuse a lower bound above its upper bound (ParameterError)."""
+    lows, highs = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+    ordered = lows <= highs
+    if not (ordered.all() if ordered.ndim else ordered):
+        raise ParameterError("The lower bound must not be above the upper bound; exchange the two.", field="low")
+    return lows, highs
+
+
+__all__ = ["MechanismRecord", "Size", "check_level", "check_sensitivity", "ordered_bounds"]

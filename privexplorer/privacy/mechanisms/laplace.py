@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,10 +20,14 @@ from numpy.typing import ArrayLike
 from privexplorer.arrays import FloatArray
 from privexplorer.errors import ParameterError
 from privexplorer.privacy.guarantees import PureDP
-from privexplorer.privacy.mechanisms._base import MechanismRecord, check_level, check_sensitivity
+from privexplorer.privacy.mechanisms._base import (
+    MechanismRecord,
+    Size,
+    check_level,
+    check_sensitivity,
+    ordered_bounds,
+)
 from privexplorer.records import Epsilon
-
-Size: TypeAlias = int | tuple[int, ...] | None
 
 _FAR = 750.0  # exp(-750) is 0 in double precision: farther than this many scales is out of reach
 _WIDEST = 1e150  # its square is still a number
@@ -153,8 +157,9 @@ class LaplaceNoise:
         >>> float(mean), round(float(second), 6)
         (0.0, 0.528482)
         """
-        values, lows, highs = _checked(value, low, high)
-        inside = np.clip(values, lows, highs)
+        values = np.asarray(value, dtype=np.float64)
+        lows, highs = ordered_bounds(low, high)
+        inside = np.minimum(np.maximum(values, lows), highs)
         if self.scale == 0:
             return inside[()], np.square(inside)[()]
         first, second = self._tail_sums(values, inside, lows, highs)
@@ -193,13 +198,15 @@ class LaplaceNoise:
         >>> float(LaplaceNoise(0.5).clipped_squared_error(3.0, 1.0))
         4.5
         """
-        values, lows, highs = _checked(value, low, high)
-        inside = np.clip(values, lows, highs)
+        values = np.asarray(value, dtype=np.float64)
+        lows, highs = ordered_bounds(low, high)
+        inside = np.minimum(np.maximum(values, lows), highs)
         gap = inside - np.asarray(target, dtype=np.float64)
         if self.scale == 0:
-            return np.square(gap)[()]
+            squared: FloatArray = np.square(gap)
+            return squared
         first, second = self._tail_sums(values, inside, lows, highs)
-        error = gap + first  # then gap² + gap·first + second, in place
+        error: FloatArray = gap + first  # then gap² + gap·first + second, in place
         error *= gap
         error += second
         return error[()]
@@ -210,15 +217,16 @@ class LaplaceNoise:
         """Twice the shift of the mean, and the spread about the clipped value (arrays of the caller's own)."""
         first, second = self._one_side(highs - inside)
         first_below, second_below = self._one_side(inside - lows)
-        first = first - first_below
-        second = second + second_below
-        outside = np.asarray(np.abs(values - inside))
+        first -= first_below
+        second += second_below
+        outside = np.asarray(values - inside)
         if outside.any():
+            np.abs(outside, out=outside)
             np.minimum(outside, _FAR * self.scale, out=outside)
             outside /= -self.scale
             reach = np.exp(outside, out=outside)
-            first = first * reach
-            second = second * reach
+            first *= reach
+            second *= reach
         return first, second
 
     def _one_side(self, room: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -291,14 +299,6 @@ class Laplace(MechanismRecord):
         """
         exact = np.asarray(values, dtype=np.float64)
         return exact + self.noise(sensitivity).sample(exact.shape, rng)
-
-
-def _checked(value: ArrayLike, low: ArrayLike, high: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-    values: Any = np.asarray(value, dtype=np.float64)
-    lows, highs = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
-    if not np.all(lows <= highs):
-        raise ParameterError("The lower bound must not be above the upper bound; exchange the two.", field="low")
-    return values, lows, highs
 
 
 __all__ = ["Laplace", "LaplaceNoise"]
