@@ -293,38 +293,34 @@ def link_name(cls: type[Record], key: str, query: Mapping[str, Sequence[str]]) -
         return paths[key].name, paths[key].what == "several"
     here: type[Record] = cls
     default: Record | None = cls()
-    name = ""
-    parts = key.split(".")
-    for at, part in enumerate(parts):
-        match = next(
-            ((f, i) for f, i in here.model_fields.items() if f != "kind" and part in (f, link_key(f, i))),
-            None,
+    prefix, parts = "", key.split(".")
+    while parts:
+        word = parts.pop(0)
+        field_name = next(
+            (f for f, i in here.model_fields.items() if f != "kind" and word in (f, link_key(f, i))), None
         )
-        if match is None:
+        if field_name is None:
             break
-        field_name, info = match
+        info = here.model_fields[field_name]
         what, of = shape(info)
-        step = name + link_key(field_name, info)
-        last = at == len(parts) - 1
-        if what == "leaf":
-            if last:
-                return step, False
-            break
+        name = prefix + link_key(field_name, info)
+        start = start_value(info, field_name, default)
         if what == "group":
-            if last:
+            if not parts:
                 below = ", ".join(f"{key}.{setting.path}" for setting in settings(of))
                 raise ParameterError(f"“{key}” is a group of settings; set one of {below}.", field=key)
-            name, here, default = f"{step}.", of, getattr(default, field_name) if default is not None else None
+            here, default, prefix = of, start, f"{name}."
             continue
-        if last or parts[at + 1 :] == ["kind"]:
-            return step, what == "several"
-        if what == "several":
+        if not parts or (what != "leaf" and parts == ["kind"]):
+            return name, what == "several"
+        if what == "leaf":
             break
-        start = start_value(info, field_name, default)
-        kind = query[step][-1] if step in query else start.kind
-        if kind not in of:
+        # the kind may be left out where only one is chosen
+        kind = parts.pop(0) if parts[0] in of else query[name][-1] if name in query else getattr(start, "kind", None)
+        if kind not in of or (what == "several" and not parts):
             break
-        name, here, default = f"{step}.{kind}.", of[kind], start if start.kind == kind else None
+        chosen = {item.kind: item for item in (start if what == "several" else [start])}
+        here, default, prefix = of[kind], chosen.get(kind), f"{name}.{kind}."
     raise ParameterError(unknown_name(key, [*known, *paths]), field=key)
 
 

@@ -31,31 +31,36 @@ def number(value: float) -> str:
     >>> number(1_000_000), number(0.01), number(1e9)
     ('1,000,000', '0.01', '1,000,000,000')
     """
-    if float(value).is_integer() and abs(value) < 1e12:
-        return f"{int(value):,}".replace("-", "−")
-    return f"{value:g}".replace("-", "−")
+    return (f"{int(value):,}" if float(value).is_integer() and abs(value) < 1e15 else f"{value:g}").replace("-", "−")
 
 
 def rule(what: Leaf) -> str:
     """Say what a value may be: "a whole number from 1 to 60"."""
     if what.choices:
-        return "one of " + ", ".join(what.choices)
-    if what.base is bool:
-        return "true or false"
-    if what.base is str:
-        return "text"
-    noun = "a whole number" if what.base is int else "a number"
+        words = "one of " + ", ".join(what.choices)
+    elif what.base is bool:
+        words = "true or false"
+    elif what.base is str:
+        words = "text"
+    else:
+        words = f"{'a whole number' if what.base is int else 'a number'} {span(what)}".strip()
+    if what.many:
+        words = "a list of names" if words == "text" else f"a list, each item {words}"
+    return words + (" (or left empty)" if what.optional else "")
+
+
+def span(what: Leaf) -> str:
+    """Say between which bounds a number lies: "from 1 to 60", "of at least 0 and below 1"."""
     low, high = what.low, what.high
     if low is not None and high is not None and not what.low_open and not what.high_open:
-        words = f"{noun} from {number(low)} to {number(high)}"
-    else:
-        parts = []
-        if low is not None:
-            parts.append(f"above {number(low)}" if what.low_open else f"at least {number(low)}")
-        if high is not None:
-            parts.append(f"below {number(high)}" if what.high_open else f"at most {number(high)}")
-        words = f"{noun} {' and '.join(parts)}".strip()
-    return f"a list, each {words}" if what.many else words + (" (or left empty)" if what.optional else "")
+        return f"from {number(low)} to {number(high)}"
+    parts = []
+    if low is not None:
+        parts.append(f"above {number(low)}" if what.low_open else f"at least {number(low)}")
+    if high is not None:
+        parts.append(f"below {number(high)}" if what.high_open else f"at most {number(high)}")
+    words = " and ".join(parts)
+    return f"of {words}" if words.startswith("at ") else words
 
 
 def shown(value: Any) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
+import ast
 import inspect
 import math
-import pkgutil
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 import privexplorer
-from privexplorer.records import Record, extra, leaf, link_key, shape
+from privexplorer.records import Record, leaf, link_key, shape
 
 # --- values inside -----------------------------------------------------------------------------------------------
 
@@ -276,21 +276,31 @@ def bad_values(info: FieldInfo) -> list[Bad]:
 
 @cache
 def class_names() -> frozenset[str]:
-    """Names of all classes of the package and of pydantic that are not also words of a title."""
+    """Names of all classes of the package and of pydantic that are not also words of some title."""
     names = {name for name, member in inspect.getmembers(pydantic) if inspect.isclass(member)}
-    words: set[str] = set()
-    for module in pkgutil.walk_packages(privexplorer.__path__, prefix="privexplorer."):
-        if module.name.split(".")[1] in ("ui", "figures", "_app", "__main__"):
-            continue
-        for _, member in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
-            if member.__module__.startswith("privexplorer"):
-                names.add(member.__name__)
-            if issubclass(member, Record):
-                words |= set(re.findall(r"\w+", member.title))
-                for info in member.model_fields.values():
-                    words |= set(re.findall(r"\w+", info.title or ""))
-                    words |= {word for text in extra(info).get("titles", {}).values() for word in re.findall(r"\w+", text)}
-    return frozenset(names - words)
+    titles: list[str] = []
+    for file in Path(privexplorer.__path__[0]).rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                names.add(node.name)
+            if isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") == "title":
+                titles += strings(node.value)
+            if isinstance(node, ast.Call):
+                words = [keyword.value for keyword in node.keywords if keyword.arg in ("title", "titles")]
+                if getattr(node.func, "id", "") == "field":
+                    words += node.args[1:2]
+                for word in words:
+                    titles += strings(word)
+    return frozenset(names - {word for title in titles for word in re.findall(r"\w+", title)})
+
+
+def strings(node: ast.AST | None) -> list[str]:
+    """Texts inside a piece of source."""
+    return (
+        []
+        if node is None
+        else [n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+    )
 
 
 def faults(sentence: str) -> list[str]:

@@ -96,7 +96,9 @@ def test_defaults_vanish_from_the_link() -> None:
 
 
 def test_link_reads_well() -> None:
-    record = Toy(epsilon=0.05, shape=Power(exponent=1.5), n=Grid(low=50, high=2000, points=3), degrees=(9, 3), unit="bits")
+    record = Toy(
+        epsilon=0.05, shape=Power(exponent=1.5), n=Grid(low=50, high=2000, points=3), degrees=(9, 3), unit="bits"
+    )
     assert dump(record) == [
         ("eps", "0.05"),
         ("s.power.exponent", "1.5"),
@@ -149,7 +151,9 @@ SALVAGED: list[tuple[str, dict[str, list[str]], Toy, list[str]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("parts", "left", "named"), [case[1:] for case in SALVAGED], ids=[case[0] for case in SALVAGED])
+@pytest.mark.parametrize(
+    ("parts", "left", "named"), [case[1:] for case in SALVAGED], ids=[case[0] for case in SALVAGED]
+)
 def test_salvage(parts: dict[str, list[str]], left: Toy, named: list[str]) -> None:
     record, notes = salvage(Toy, parts)
     assert record == left
