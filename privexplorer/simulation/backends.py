@@ -73,7 +73,8 @@ def _processes(run_block: RunBlock, prepared: Any, blocks: range, workers: int) 
         delayed(run_block)(prepared, block) for block in blocks
     )
     try:
-        yield from jobs
+        for part in jobs:  # not `yield from`: that would close the jobs before the warning below is silenced
+            yield part
     finally:
         with warnings.catch_warnings():  # joblib warns about tasks it cancelled: that is what closing is for
             warnings.simplefilter("ignore")

@@ -51,6 +51,7 @@ class Study(ABC, Generic[S]):
     ----------------
     id, version : stable name, and a number to raise when results change.
     question, lead : page title as a question, and one sentence below it.
+    tab : two or three words that name the question among others on its page.
     card, link : one line for the Home card, and the words of its link.
     theme : which page shows it. ``picture``: which drawing stands on its card.
     late : fields that only ``assemble`` reads.
@@ -62,6 +63,7 @@ class Study(ABC, Generic[S]):
     version: ClassVar[int] = 1
     question: ClassVar[str]
     lead: ClassVar[str]
+    tab: ClassVar[str] = ""
     card: ClassVar[str] = ""
     link: ClassVar[str] = ""
     theme: ClassVar[str]

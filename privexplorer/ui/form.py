@@ -1,0 +1,213 @@
+"""The form: one widget per setting, drawn from the scenario's declaration.
+
+Every widget goes through one function, ``Form.ask``: it restores values after a switch of a union's kind
+or of the page, and keeps widget keys apart (``"<study>:<link name>"``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import streamlit as st
+from pydantic.fields import FieldInfo
+
+from privexplorer.records import Record, extra, leaf, link_key, shape, start_value, text
+
+GROUPS = ("Data", "Attacker", "Privacy", "You", "Method", "Goal")
+RUNS = "Runs"
+
+Drawer = Callable[["Form", str, str, type[Record], Record], dict[str, Any]]
+DRAWERS: dict[type[Record], Drawer] = {}
+"""Records that have a form of their own (a table and its column)."""
+
+
+def titled(of: dict[str, type[Record]], kind: str) -> str:
+    """Words for a kind."""
+    return of[kind].title or kind if kind in of else kind
+
+
+def worded(words: dict[str, str], value: str) -> str:
+    """Words for a value."""
+    return words.get(value, value.replace("-", " "))
+
+
+def decimal_steps(low: float, high: float, whole: bool) -> list[Any]:
+    """Exact decimals on a log scale, so that a link reads ``eps=0.05``.
+
+    Examples
+    --------
+    >>> decimal_steps(10, 50, True), decimal_steps(0.05, 0.1, False)
+    ([10, 15, 20, 30, 40, 50], [0.05, 0.07, 0.1])
+    """
+    grid = [float(f"{mantissa}e{power}") for power in range(-12, 13) for mantissa in (1, 1.5, 2, 3, 4, 5, 7)]
+    inside = [value for value in grid if low <= value <= high]
+    return [int(value) for value in inside if value == int(value)] if whole else inside
+
+
+def step_text(value: float) -> str:
+    """Write a slider's step as people read it."""
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
+
+
+def widget_value(info: FieldInfo, value: Any) -> Any:
+    """Turn a field's value into what its widget holds."""
+    what, _ = shape(info)
+    if what == "leaf" and leaf(info).many:
+        return ", ".join(text(item) for item in value)
+    return value
+
+
+class Form:
+    """Widgets of one study. ``fresh`` says that the page was switched: widgets start from what was held."""
+
+    def __init__(self, scope: str, fresh: bool) -> None:
+        self.scope, self.fresh = scope, fresh
+        self.held: dict[str, Any] = st.session_state.setdefault("_held", {})
+
+    def key(self, name: str) -> str:
+        """Widget key of a setting."""
+        return f"{self.scope}:{name}"
+
+    def now(self, name: str, start: Any) -> Any:
+        """Return what the widget holds or will hold."""
+        key = self.key(name)
+        return st.session_state.get(key, self.held.get(key, start))
+
+    def set(self, name: str, value: Any) -> None:
+        """Give a widget a value before it is drawn."""
+        st.session_state[self.key(name)] = self.held[self.key(name)] = value
+
+    def ask(self, name: str, start: Any, widget: Callable[..., Any], label: str, *args: Any, **options: Any) -> Any:
+        """Draw a widget and return its value."""
+        key = self.key(name)
+        if self.fresh or key not in st.session_state:
+            st.session_state[key] = self.held.get(key, start)
+        self.held[key] = value = widget(label, *args, key=key, **options)
+        return value
+
+    def draw(self, cls: type[Record], default: Record | None = None, prefix: str = "") -> dict[str, Any]:
+        """Draw all fields of a record and return plain data for validation."""
+        return {
+            name: self.field(name, info, default, prefix) for name, info in cls.model_fields.items() if name != "kind"
+        }
+
+    def field(self, field_name: str, info: FieldInfo, default: Record | None, prefix: str = "") -> Any:
+        """Draw one field and return plain data."""
+        name, title = prefix + link_key(field_name, info), info.title or field_name
+        start = start_value(info, field_name, default)
+        what, of = shape(info)
+        if what == "union":
+            kind = self.ask(
+                name, start.kind, st.selectbox, title, list(of), format_func=partial(titled, of), help=info.description
+            )
+            return {"kind": kind, **self.record(of[kind], start if start.kind == kind else None, f"{name}.{kind}.", title)}
+        if what == "several":
+            chosen = self.ask(
+                name,
+                [item.kind for item in start],
+                st.multiselect,
+                title,
+                list(of),
+                format_func=partial(titled, of),
+                help=info.description,
+            )
+            same = {item.kind: item for item in start}
+            return [{"kind": k, **self.record(of[k], same.get(k), f"{name}.{k}.", title)} for k in chosen]
+        if what == "group":
+            return self.record(of, start, f"{name}.", title)
+        return self.leaf(name, title, info, start)
+
+    def record(self, cls: type[Record], default: Record | None, prefix: str, title: str) -> dict[str, Any]:
+        """Draw a sub-record, by its own drawer if it has one."""
+        if cls in DRAWERS:
+            return DRAWERS[cls](self, prefix, title, cls, default if default is not None else cls())
+        shown = [info for name, info in cls.model_fields.items() if name != "kind"]
+        if {"low", "high", "points"} <= set(cls.model_fields) and len(shown) == 3:
+            return self.grid(cls, default if default is not None else cls(), prefix, title)
+        return self.draw(cls, default, prefix)
+
+    def grid(self, cls: type[Record], default: Record, prefix: str, title: str) -> dict[str, Any]:
+        """Draw a grid as one row: from, to, points."""
+        st.markdown(title)
+        columns = st.columns([3, 3, 2], gap="xsmall")
+        out: dict[str, Any] = {}
+        for column, (field_name, info) in zip(columns, cls.model_fields.items(), strict=True):
+            with column:
+                out[field_name] = self.field(field_name, info, default, prefix)
+        return out
+
+    def leaf(self, name: str, title: str, info: FieldInfo, start: Any) -> Any:
+        """Draw a single value."""
+        what, more = leaf(info), extra(info)
+        if what.base is bool:
+            return self.ask(name, start, st.toggle, title, help=info.description)
+        if what.choices:
+            words = partial(worded, dict(more.get("titles", {})))
+            return self.ask(
+                name, start, st.selectbox, title, list(what.choices), format_func=words, help=info.description
+            )
+        if what.many:
+            raw = self.ask(name, widget_value(info, start), st.text_input, title, help=info.description)
+            return [part.strip() for part in (raw or "").split(",") if part.strip()]
+        if what.base is str:
+            return self.ask(name, start, st.text_input, title, help=info.description)
+        if more.get("scale") == "log" and not what.optional:
+            return self.log_slider(name, title, info, start)
+        return self.number(name, title, info, start)
+
+    def log_slider(self, name: str, title: str, info: FieldInfo, start: Any) -> Any:
+        """Draw a slider on a log scale; a value between its steps (from a link or a file) becomes a step."""
+        what, more = leaf(info), extra(info)
+        low = more.get("low", what.low)
+        high = more.get("high", what.high)
+        now = self.now(name, start)
+        steps = sorted({*decimal_steps(low, high, what.base is int), start, now})
+        ends = more.get("ends")
+        value = self.ask(
+            name, start, st.select_slider, title, steps, format_func=step_text, help=info.description
+        )
+        if ends:
+            left, right = st.columns(2)
+            left.caption(ends[0])
+            right.caption(ends[1], text_alignment="right")
+        return value
+
+    def number(self, name: str, title: str, info: FieldInfo, start: Any) -> Any:
+        """Draw a number field; an open bound is the scenario's to refuse, in a sentence."""
+        what = leaf(info)
+        options: dict[str, Any] = {"step": 1} if what.base is int else {"format": "%g"}
+        if what.optional:
+            options["placeholder"] = "not given"
+        return self.ask(
+            name,
+            start,
+            st.number_input,
+            title,
+            None if what.low is None else what.base(what.low),
+            None if what.high is None else what.base(what.high),
+            help=info.description,
+            **options,
+        )
+
+
+def draw_form(form: Form, cls: type[Record]) -> dict[str, Any]:
+    """Draw a whole scenario in the sidebar, in groups, with runs and seed in a closed expander at the end."""
+    default = cls()
+    groups: dict[str, list[str]] = {}
+    for field_name, info in cls.model_fields.items():
+        if field_name != "kind":
+            groups.setdefault(extra(info).get("group", "Method"), []).append(field_name)
+    order = [g for g in GROUPS if g in groups] + [g for g in groups if g not in GROUPS and g != RUNS]
+    out: dict[str, Any] = {}
+    with st.sidebar:
+        for group in order:
+            st.header(group, anchor=False)
+            for field_name in groups[group]:
+                out[field_name] = form.field(field_name, cls.model_fields[field_name], default)
+        if RUNS in groups:
+            with st.expander("Runs and seed" if len(groups[RUNS]) > 1 else "Seed"):
+                for field_name in groups[RUNS]:
+                    out[field_name] = form.field(field_name, cls.model_fields[field_name], default)
+    return {name: out[name] for name in cls.model_fields if name in out}

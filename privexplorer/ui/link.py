@@ -1,0 +1,88 @@
+"""The address of a page: read on arrival and on Back or Forward, written by us before each run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from privexplorer.records import Record, Scenario, dump, leaves, nearest, salvage, settings
+from privexplorer.studies.base import Study
+from privexplorer.ui.form import widget_value
+
+OWN = ("study", "view")
+"""Parts of the address that belong to the page, not to the scenario."""
+
+
+def current() -> dict[str, list[str]]:
+    """Return the address as it is now."""
+    return {name: st.query_params.get_all(name) for name in st.query_params}
+
+
+def seed_form(scope: str, record: Record) -> None:
+    """Give every widget of a form, also those not drawn yet, the values of a scenario."""
+    infos = {setting.name: setting.info for setting in settings(type(record))}
+    held = st.session_state.setdefault("_held", {})
+    for name, value in leaves(record):
+        widget = widget_value(infos[name], value)
+        st.session_state[f"{scope}:{name}"] = held[f"{scope}:{name}"] = widget
+
+
+def read(page: str, studies: Mapping[str, Study[Any]]) -> bool:
+    """Read the address if it decides (arrival, Back, Forward); return whether widgets start from held values."""
+    state, now = st.session_state, current()
+    fresh = state.get("_page") != page
+    state["_page"] = page
+    if not ((now != state.get("_written") and (now or not fresh)) or (fresh and now)):
+        return fresh
+    notes: list[str] = []
+    first = next(iter(studies))
+    wanted = now.get("study", [first])[-1]
+    if wanted not in studies:
+        notes.append(
+            f"This page has no question called “{wanted[:60]}”; the nearest is {nearest(wanted, studies, 1)[0]}, "
+            f"and {first} is shown."
+        )
+        wanted = first
+    state[f"{page}:study"] = state.setdefault("_held", {})[f"{page}:study"] = wanted
+    chosen = studies[wanted]
+    scenario, more = salvage(chosen.scenario, {k: v for k, v in now.items() if k not in OWN}, "the link")
+    seed_form(wanted, scenario)
+    view = now.get("view", [None])[-1]
+    if view is not None and view not in chosen.views:
+        notes.append(f"There is no view called “{view[:40]}” here; the first view is shown.")
+        view = None
+    if chosen.views:
+        state[f"{wanted}:view"] = state["_held"][f"{wanted}:view"] = view or next(iter(chosen.views))
+    state["_link_notes"] = (chosen.digest(scenario), [*notes, *more])
+    return False
+
+
+def parts(scenario: Scenario, page: Mapping[str, str]) -> dict[str, list[str]]:
+    """Write a scenario and the page's own parts as an address."""
+    out: dict[str, list[str]] = {name: [value] for name, value in page.items()}
+    for name, value in dump(scenario):
+        out.setdefault(name, []).append(value)
+    return out
+
+
+def write(scenario: Scenario, page: Mapping[str, str]) -> None:
+    """Put the scenario into the address, so that it is right while the page computes."""
+    out = parts(scenario, page)
+    if out != current():
+        st.query_params.from_dict(out)
+    st.session_state["_written"] = out
+
+
+def absolute(scenario: Scenario, page: Mapping[str, str]) -> str:
+    """Return the whole link."""
+    base = (st.context.url or "").split("?")[0]
+    query = urlencode(parts(scenario, page), doseq=True)
+    return f"{base}?{query}" if query else base
+
+
+def query_of(pairs: Iterable[tuple[str, str]]) -> str:
+    """Write pairs as the query of an address."""
+    return urlencode(list(pairs))

@@ -1,0 +1,119 @@
+"""The frame around every page: one table of pages, the menu, the logo."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+ROOT = Path(__file__).resolve().parents[2]
+if not (ROOT / "app.py").exists():  # installed from a wheel: the app travels inside the package
+    ROOT = Path(__file__).resolve().parents[1] / "_app"
+ASSETS = ROOT / "assets"
+
+
+@dataclass(frozen=True)
+class PageEntry:
+    """One page: its file, title, address and place in the menu."""
+
+    id: str
+    title: str
+    section: str
+    icon: str
+    help: str
+
+    @property
+    def file(self) -> Path:
+        """Absolute path of the page's script."""
+        return ROOT / "pages" / f"{self.id}.py"
+
+
+PAGES = (
+    PageEntry("home", "Home", "", ":material/home:", "All questions on one page"),
+    PageEntry("entropy", "Entropy", "Explore", ":material/stacked_line_chart:", "Error of a private entropy estimate"),
+    PageEntry("unseen", "What is unseen", "Explore", ":material/visibility_off:", "Support coverage and support size"),
+    PageEntry("price", "Price of privacy", "Explore", ":material/price_change:", "When privacy costs next to nothing"),
+    PageEntry("plan", "Plan a sample", "Explore", ":material/groups:", "How many people, how much privacy"),
+    PageEntry(
+        "reproduce_properties",
+        "Private property estimation",
+        "Reproduce",
+        ":material/fact_check:",
+        "The published figures, recomputed",
+    ),
+    PageEntry("sources", "Sources", "About", ":material/menu_book:", "Every labelled item and where it is shown"),
+    PageEntry("about", "About", "About", ":material/info:", "Definitions, neighbours and limits"),
+)
+
+
+def page_entry(name: str) -> PageEntry:
+    """Return the entry of a page by its id."""
+    return next(entry for entry in PAGES if entry.id == name)
+
+
+def _page(entry: PageEntry) -> Any:
+    return st.Page(
+        entry.file,
+        title=entry.title,
+        icon=entry.icon,
+        url_path=entry.id.replace("_", "-") if entry.id != "home" else None,
+        default=entry.id == "home",
+        help=entry.help,
+    )
+
+
+def navigation() -> Any:
+    """Build the menu; afterwards Streamlit knows all pages of this session."""
+    sections: dict[str, list[Any]] = {}
+    for entry in PAGES:
+        sections.setdefault(entry.section, []).append(_page(entry))
+    st.session_state["_routed"] = True
+    return st.navigation(sections, position="hidden" if is_presented() else "top")
+
+
+def is_presented() -> bool:
+    """Whether the page is shown in a frame or by a presenter (``?embed=true``)."""
+    return bool(st.context.is_embedded)
+
+
+def is_phone() -> bool:
+    """Whether the visitor's browser says that it runs on a phone."""
+    headers = st.context.headers
+    return headers.get("Sec-Ch-Ua-Mobile") == "?1" or "Mobi" in (headers.get("User-Agent") or "")
+
+
+def run() -> None:
+    """Draw the frame and the page that the address asks for; all of ``app.py``."""
+    st.set_page_config(
+        page_title="privexplorer",
+        page_icon=str(ASSETS / "favicon.png"),
+        layout="wide",
+        initial_sidebar_state="collapsed" if is_presented() else "auto",
+    )
+    page = navigation()
+    if not is_presented():
+        st.logo(str(ASSETS / "logo.svg"), size="large", icon_image=str(ASSETS / "icon.svg"))
+    page.run()
+
+
+def open_page(name: str) -> None:
+    """Begin a page. A visitor whose first address is this page gets the whole frame first."""
+    if not st.session_state.get("_routed"):
+        navigation()
+        st.rerun()
+    st.session_state["_here"] = name
+
+
+def sheet(width: int = 1120) -> Any:
+    """Return the centred column that holds a page's content."""
+    outer = st.container(horizontal_alignment="center")
+    return outer.container(width=width)
+
+
+def heading(question: str, lead: str = "") -> None:
+    """Write the page title and, unless a presenter shows the page, the sentence below it."""
+    st.title(question, anchor=False)
+    if lead and not is_presented():
+        st.markdown(lead)

@@ -1,0 +1,185 @@
+"""A result on screen: chart with alt text, cards, words, table, formulas, code, downloads, share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from privexplorer import report
+from privexplorer.errors import PrivExplorerError
+from privexplorer.figures import config, draw
+from privexplorer.records import Scenario
+from privexplorer.studies.base import Study
+from privexplorer.studies.result import Formula, Note, Result
+from privexplorer.ui import link, shell
+
+STATUS = {
+    "exact": "exact",
+    "bound": "a bound with its constants",
+    "shape only": "shape only: hidden constants are set to one",
+    "calibrated": "our own calibrated constant",
+    "heuristic": "heuristic",
+}
+CAUTION = (
+    "Numbers here are for exploration, not for release: floating-point noise is not a hardened privacy mechanism."
+)
+
+
+def theme() -> str:
+    """Return the theme's name; it is part of each chart's key, since a chart keeps the colours it was drawn with."""
+    return str(getattr(st.context.theme, "type", None) or "light")
+
+
+def problem(error: PrivExplorerError, title: str = "This cannot be answered as it stands") -> None:
+    """Show an error of ours: what is wrong and what to do."""
+    body = str(error) + (f" {error.hint}" if error.hint else "")
+    st.error(body, title=title)
+
+
+def note(item: Note) -> None:
+    """Show one note as an alert."""
+    if item.level == "not-private":
+        st.info(item.text, title=item.title or "For your eyes only", icon=":material/visibility:")
+    elif item.level == "warning":
+        st.warning(item.text, title=item.title or None)
+    else:
+        st.info(item.text, title=item.title or None)
+
+
+def chart(study: Study[Any], result: Result, view: str, key: str) -> None:
+    """Draw the chart of one view and the cards below it."""
+    described = study.chart(result, view)
+    if not result.complete:
+        from dataclasses import replace
+
+        described = replace(described, draft=True)
+    figure = draw(described, compact=shell.is_phone(), presenter=shell.is_presented())
+    st.plotly_chart(
+        figure, key=f"{study.id}-{view}-{key}-{theme()}", theme="streamlit", config=config(), alt=result.takeaway
+    )
+    cards(result)
+
+
+def cards(result: Result) -> None:
+    """Show at most four headline numbers."""
+    if not result.cards:
+        return
+    chip = "" if result.complete else ", draft"
+    with st.grid(len(result.cards), min_column_width=150):
+        for card in result.cards[:4]:
+            st.metric(
+                card.label,
+                card.value,
+                (card.chip + chip if card.chip else f"{result.runs} runs") if not result.complete else card.chip or None,
+                delta_color="off",
+                delta_arrow="off",
+                border=True,
+                help=card.help or None,
+            )
+
+
+def words(result: Result) -> None:
+    """Say in two or three sentences what the numbers show."""
+    if result.shows:
+        st.header("What this shows", anchor=False)
+        st.markdown(result.shows)
+
+
+def formula(item: Formula) -> None:
+    """Show one formula: symbols first, then with the current numbers."""
+    st.markdown(f"**{item.title}**")
+    st.latex(item.tex)
+    if item.numbers:
+        st.latex(item.numbers)
+    source = f" Source: {item.source}." if item.source else ""
+    st.caption(f"{STATUS[item.status][:1].upper()}{STATUS[item.status][1:]}.{source}")
+
+
+def number_columns(frame: pd.DataFrame) -> dict[str, Any]:
+    """Format columns: one count of decimals per column, by the size of its numbers."""
+    out: dict[str, Any] = {}
+    for name in frame.columns:
+        if not pd.api.types.is_numeric_dtype(frame[name]):
+            continue
+        values = frame[name].abs()
+        values = values[(values > 0) & (values < float("inf"))]
+        if pd.api.types.is_integer_dtype(frame[name]) or values.empty:
+            form = "localized"
+        else:
+            low, high = float(values.min()), float(values.quantile(0.9))
+            whole = bool((values == values.round()).all())
+            form = "localized" if whole else "%.3e" if low < 1e-5 or high >= 1e7 else _decimals(high)
+        out[str(name)] = st.column_config.NumberColumn(str(name), format=form)
+    return out
+
+
+def _decimals(size: float) -> str:
+    return "%.1f" if size >= 1000 else "%.2f" if size >= 100 else "%.3f" if size >= 10 else "%.4f" if size >= 0.1 else "%.6f"
+
+
+def details(study: Study[Any], scenario: Scenario, result: Result) -> None:
+    """Show the tabs: table, formula, assumptions, code, download."""
+    table, formulas, assumptions, code, downloads = st.tabs(
+        ["Table", "Formula", "Assumptions", "Code", "Download"], key=f"{study.id}:tabs"
+    )
+    with table:
+        frame = study.table(result)
+        st.dataframe(frame, hide_index=True, column_config=number_columns(frame), alt=f"Numbers of the chart: {result.takeaway}")
+    with formulas:
+        for item in result.formulas:
+            formula(item)
+    with assumptions:
+        for line in result.assumptions:
+            st.markdown(f"- {line}")
+        st.caption(CAUTION)
+        st.caption("; ".join(f"{name} {value}" for name, value in result.provenance.items()))
+    with code:
+        st.code(report.snippet(study, scenario), language="python")
+        st.caption("Runs with the package alone and gives the same digits.")
+    with downloads:
+        with st.container(horizontal=True):
+            name = f"privexplorer-{study.id}"
+            st.download_button(
+                "Numbers, CSV", lambda: report.to_csv(result), f"{name}.csv", "text/csv", key=f"{study.id}:csv", on_click="ignore"
+            )
+            st.download_button(
+                "Scenario, JSON",
+                lambda: report.scenario_json(study, scenario, result),
+                f"{name}.json",
+                "application/json",
+                key=f"{study.id}:json",
+                on_click="ignore",
+            )
+            st.download_button(
+                "Python script",
+                lambda: report.snippet(study, scenario),
+                f"{name}.py",
+                "text/x-python",
+                key=f"{study.id}:py",
+                on_click="ignore",
+            )
+            st.download_button(
+                "Report, HTML",
+                lambda: report.to_html(result, study),
+                f"{name}.html",
+                "text/html",
+                key=f"{study.id}:html",
+                on_click="ignore",
+            )
+        st.caption("The chart itself: the camera in its toolbar saves PNG, the button beside it SVG.")
+        st.caption(CAUTION)
+
+
+def share(scenario: Scenario, page: Mapping[str, str], table: tuple[str, str] | None) -> None:
+    """Show the link that restores this view, and say what is in it."""
+    with st.expander("Share this view", icon=":material/link:"):
+        st.code(link.absolute(scenario, page), language=None, wrap_lines=True)
+        st.caption("Whoever opens this link sees the same numbers, to the last digit with the same versions.")
+        if table is not None:
+            st.caption(
+                f"The link holds the column's name (“{table[1]}”) and a fingerprint of the file ({table[0]}), never the "
+                "data. Whoever guesses the file can confirm the guess with the fingerprint."
+            )

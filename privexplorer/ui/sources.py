@@ -1,0 +1,87 @@
+"""The Sources page: every labelled item, where the app shows it, which test witnesses it."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from privexplorer.studies import catalogue
+from privexplorer.studies.sources import KINDS, Item, items
+from privexplorer.ui import shell
+
+ALL = "all"
+
+
+def choose(label: str, values: list[str]) -> str:
+    """Draw one filter."""
+    return str(st.selectbox(label, [ALL, *values], key=f"sources:{label}"))
+
+
+def address(item: Item) -> str | None:
+    """Return the address of the first study that shows an item."""
+    if not item.studies:
+        return None
+    study = catalogue()[item.studies[0]]
+    return f"/{study.theme.replace('_', '-')}?study={study.id}#{study.tab or study.question}"
+
+
+def sources() -> None:
+    """Draw the Sources page."""
+    with shell.sheet():
+        shell.heading(
+            "What is in the sources, and where is it shown?",
+            "Every theorem, lemma, equation, table and figure. An item is done when a page shows it and a test witnesses it.",
+        )
+        everything = items()
+        with st.container(horizontal=True):
+            source = choose("Source", list(dict.fromkeys(item.source for item in everything)))
+            places = [i.chapter for i in everything if source in (ALL, i.source)]
+            chapter = choose("Chapter", list(dict.fromkeys(places)))
+            kind = choose("Kind", list(KINDS))
+            status = choose("State", ["done", "not yet", "part of a proof"])
+        chosen = [
+            item
+            for item in everything
+            if source in (ALL, item.source)
+            and chapter in (ALL, item.chapter)
+            and kind in (ALL, item.kind)
+            and status in (ALL, state(item))
+        ]
+        counted = [item for item in chosen if item.counts]
+        done = sum(item.done for item in counted)
+        with st.grid(3, min_column_width=150):
+            st.metric("Items", f"{len(chosen):,}", border=True)
+            st.metric("To be shown", f"{len(counted):,}", border=True)
+            st.metric("Shown and tested", f"{done:,}", border=True)
+        frame = pd.DataFrame(
+            {
+                "State": [state(item) for item in chosen],
+                "Item": [item.label for item in chosen],
+                "What it says": [item.title for item in chosen],
+                "Chapter": [item.chapter for item in chosen],
+                "Shown by": [address(item) for item in chosen],
+                "Check": [item.check for item in chosen],
+                "Test": [item.test.split("::")[-1] for item in chosen],
+                "Source": [item.source for item in chosen],
+            }
+        )
+        st.dataframe(
+            frame,
+            hide_index=True,
+            height=620,
+            column_config={
+                "Shown by": st.column_config.LinkColumn("Shown by", display_text=r"#(.*)$"),
+                "What it says": st.column_config.TextColumn("What it says", width="large"),
+                "Check": st.column_config.TextColumn("Check", width="medium"),
+            },
+            alt=f"{len(chosen)} items of the sources, {done} shown and tested",
+        )
+        st.caption(
+            "Items that are steps of a proof are listed and not counted. The rest of the sources is on its way: what is not "
+            "done says so."
+        )
+
+
+def state(item: Item) -> str:
+    """Say how far an item is."""
+    return "done" if item.done else "not yet" if item.counts else "part of a proof"

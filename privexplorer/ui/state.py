@@ -1,0 +1,52 @@
+"""What a session remembers: the tables that were dropped on a page, and the ε that they have paid."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any, cast
+
+import streamlit as st
+
+from privexplorer.data import Source
+
+MOST_TABLES = 3
+
+
+def uploads() -> OrderedDict[str, Source]:
+    """Tables of this session by digest, the oldest first."""
+    return cast("OrderedDict[str, Source]", st.session_state.setdefault("_uploads", OrderedDict()))
+
+
+def keep(source: Source) -> list[str]:
+    """Remember a table; return the names of those that had to go (a session holds at most three)."""
+    held = uploads()
+    held.pop(source.digest, None)
+    held[source.digest] = source
+    gone = []
+    while len(held) > MOST_TABLES:
+        digest, old = held.popitem(last=False)
+        gone.append(old.name)
+        st.session_state.get("_own_blocks", {}).pop(digest, None)
+    return gone
+
+
+def holds_upload(text: str) -> bool:
+    """Whether a scenario, as text, names a table of this session."""
+    return any(digest in text for digest in uploads())
+
+
+def notices() -> list[str]:
+    """Sentences to show once, in the order they came."""
+    return cast("list[str]", st.session_state.setdefault("_notices", []))
+
+
+def take_notices() -> list[str]:
+    """Return the sentences to show once and forget them."""
+    out = list(notices())
+    notices().clear()
+    return out
+
+
+def spent() -> dict[str, Any]:
+    """Return what each table has paid in this session."""
+    return cast("dict[str, Any]", st.session_state.setdefault("_spent", {}))

@@ -1,0 +1,185 @@
+"""A whole study page: one question chosen, its form, its run, its result."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from privexplorer.data import TableColumn, bundled
+from privexplorer.errors import PrivExplorerError
+from privexplorer.records import Record, Scenario, problems
+from privexplorer.studies import catalogue
+from privexplorer.studies.base import Study, digest
+from privexplorer.studies.result import Note, Result
+from privexplorer.ui import link, shell, show, state
+from privexplorer.ui.form import Form, draw_form
+from privexplorer.ui.run import run
+
+
+def study_page() -> None:
+    """Draw the studies of this page: one chosen at a time, so that no hidden one computes."""
+    page = str(st.session_state["_here"])
+    studies = {name: study for name, study in catalogue().items() if study.theme == page}
+    fresh = link.read(page, studies)
+    with shell.sheet():
+        chosen = choose(page, studies, fresh)
+        one(page, chosen, fresh, several=len(studies) > 1)
+
+
+def choose(page: str, studies: dict[str, Study[Any]], fresh: bool) -> Study[Any]:
+    """Let the visitor choose a question of this page."""
+    if len(studies) == 1:
+        return next(iter(studies.values()))
+    form = Form(page, fresh)
+    name = form.ask(
+        "study",
+        next(iter(studies)),
+        st.segmented_control,
+        "Question",
+        list(studies),
+        format_func=partial(tab_title, studies),
+        label_visibility="collapsed",
+        required=True,
+        wrap=True,
+    )
+    return studies[name]
+
+
+def tab_title(studies: dict[str, Study[Any]], name: str) -> str:
+    """Return the short title of a question."""
+    return studies[name].tab or studies[name].question
+
+
+def one(page: str, study: Study[Any], fresh: bool, several: bool) -> None:
+    """Draw one study."""
+    shell.heading(study.question, study.lead)
+    presets, views = st.container(), st.container()
+    form = Form(study.id, fresh)
+    pick_preset = preset_row(study, form)
+    data = draw_form(form, study.scenario)
+    with st.sidebar:
+        st.button("Reset", icon=":material/restart_alt:", on_click=reset, args=(study,), key=f"{study.id}:reset", type="tertiary")
+    for sentence in state.take_notices():
+        st.warning(sentence)
+    found = problems(study.scenario, data, "the form")
+    if found:
+        pick_preset(None)
+        st.error(" ".join(dict.fromkeys(item.sentence for item in found)), title="Please change one setting")
+        st.button("Use the defaults", on_click=reset, args=(study,), key=f"{study.id}:repair")
+        return
+    scenario = study.scenario.model_validate(data)
+    del presets, views
+    view = pick_preset(scenario)
+    own = {"study": study.id} if several else {}
+    if study.views and view != next(iter(study.views)):
+        own["view"] = view
+    link.write(scenario, own)
+    seen = st.session_state.get("_link_notes")
+    if seen and seen[0] == digest(study, scenario):
+        for sentence in seen[1]:
+            st.warning(sentence, title="A part of the link could not be used")
+    try:
+        answer(study, scenario, view)
+    except PrivExplorerError as error:
+        show.problem(error)
+        share(scenario, own)
+        return
+    share(scenario, own)
+
+
+def answer(study: Study[Any], scenario: Scenario, view: str) -> None:
+    """Check, run and show."""
+    tables = state.uploads()
+    for sentence in study.check(scenario, tables):
+        st.error(sentence, title="This cannot be answered as it stands")
+        return
+    above, place = st.container(), None
+    status = st.container()
+    place = st.empty()
+
+    def draw(result: Result, key: str) -> None:
+        with place.container():
+            show.chart(study, result, view, key)
+
+    with status:
+        result = run(study, scenario, tables, state.holds_upload(scenario.model_dump_json()), draw)
+    with above:
+        for item in result.notes:
+            if item.level != "info":
+                show.note(item)
+    show.words(result)
+    for item in result.notes:
+        if item.level == "info":
+            show.note(item)
+    show.details(study, scenario, result)
+
+
+def share(scenario: Scenario, own: dict[str, str]) -> None:
+    """Draw the share box, with what a link about a table gives away."""
+    table = next(tables_of(scenario), None)
+    public = {item.id for item in bundled()}
+    show.share(scenario, own, (table.data, table.column) if table is not None and table.data not in public else None)
+
+
+def tables_of(record: Record) -> Any:
+    """Yield the tables that a scenario names."""
+    for name in type(record).model_fields:
+        value = getattr(record, name)
+        if isinstance(value, TableColumn):
+            yield value
+        elif isinstance(value, Record):
+            yield from tables_of(value)
+
+
+def preset_row(study: Study[Any], form: Form) -> Any:
+    """Make room for presets and views; the returned function fills it once the scenario is known."""
+    row = st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center")
+
+    def fill(scenario: Scenario | None) -> str:
+        key = f"{study.id}:preset"
+        known = {preset.title: preset.scenario for preset in study.presets()}
+        with row:
+            if known:
+                # a preset loses its mark as soon as a setting differs
+                st.session_state[key] = next((t for t, s in known.items() if s == scenario), None)
+                st.pills(
+                    "Examples",
+                    list(known),
+                    key=key,
+                    label_visibility="collapsed",
+                    on_change=use_preset,
+                    args=(study, key, known),
+                )
+            if len(study.views) > 1:
+                return str(
+                    form.ask(
+                        "view",
+                        next(iter(study.views)),
+                        st.segmented_control,
+                        "View",
+                        list(study.views),
+                        format_func=partial(dict.get, dict(study.views)),
+                        label_visibility="collapsed",
+                        required=True,
+                    )
+                )
+        return next(iter(study.views), "")
+
+    return fill
+
+
+def use_preset(study: Study[Any], key: str, known: dict[str, Scenario]) -> None:
+    """Fill the form with a preset."""
+    chosen = st.session_state.get(key)
+    if chosen in known:
+        link.seed_form(study.id, known[chosen])
+
+
+def reset(study: Study[Any]) -> None:
+    """Fill the form with the defaults."""
+    link.seed_form(study.id, study.scenario())
+
+
+__all__ = ["Note", "study_page"]

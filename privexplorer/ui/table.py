@@ -1,0 +1,164 @@
+"""The form of a table and its column: drop a file or take a bundled one, choose the column, see how it was read."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from privexplorer.data import Layout, ReadOptions, Source, TableColumn, bundled, inspect, resolve
+from privexplorer.errors import PrivExplorerError
+from privexplorer.records import Record
+from privexplorer.ui import show, state
+from privexplorer.ui.form import DRAWERS, Form
+
+TYPES = ["csv", "tsv", "txt", "gz", "parquet", "xlsx", "dta"]
+
+
+def table_title(name: str) -> str:
+    """Words for a table: its file name or the bundled table's title."""
+    uploads = state.uploads()
+    if name in uploads:
+        return uploads[name].name
+    return next((item.title for item in bundled() if item.id == name), "the table of the link (not here)")
+
+
+def upload(form: Form, prefix: str) -> None:
+    """Draw the uploader; a new file becomes the chosen table and its bytes stay through a change of page."""
+    place = st.empty()
+    dropped = place.file_uploader(
+        "Drop your table here", TYPES, key=f"{form.key(prefix)}file", help="One row per record. The file stays in this session."
+    )
+    if dropped is None or st.session_state.get("_last_file") == dropped.file_id:
+        return
+    st.session_state["_last_file"] = dropped.file_id
+    try:
+        source = Source.from_bytes(dropped.name, dropped.getvalue())
+        layout = inspect(source, ReadOptions())
+    except PrivExplorerError as error:
+        show.problem(error, f"{dropped.name} could not be read")
+        return
+    wanted = form.now(f"{prefix}data", None)
+    known = {item.id for item in bundled()} | set(state.uploads())
+    asked_for = wanted if wanted is not None and wanted not in known else None
+    for name in state.keep(source):
+        state.notices().append(f"A session holds {state.MOST_TABLES} tables; {name} was let go.")
+    if asked_for == source.digest:
+        return  # the very file that the link named: column and reading stay as the link has them
+    if asked_for is not None:
+        state.notices().append(
+            f"{source.name} is not the table that the link was made with, so the numbers will differ from the link's."
+        )
+        held = form.now(f"{prefix}column", "")
+        form.set(f"{prefix}data", source.digest)
+        if held in [column.name for column in layout.columns]:
+            return
+        state.notices().append(f"{source.name} has no column “{held}”, which the link asked for.")
+    form.set(f"{prefix}data", source.digest)
+    choose_columns(form, prefix, layout, None)
+
+
+def choose_columns(form: Form, prefix: str, layout: Layout, default: str | None) -> None:
+    """Set the column, and the counts if the table is a histogram, to what the table suggests."""
+    names = [column.name for column in layout.columns]
+    value, counts = layout.histogram or (None, None)
+    first = next((c.name for c in layout.columns if c.kind in ("category", "binary")), names[0] if names else "")
+    form.set(f"{prefix}column", default if default in names else value or first)
+    form.set(f"{prefix}counts", counts or "")
+
+
+def draw_table(form: Form, prefix: str, title: str, cls: type[Record], start: Record) -> dict[str, Any]:
+    """Draw everything about a table and return plain data for a ``TableColumn``."""
+    assert isinstance(start, TableColumn)  # noqa: S101  (the registry guarantees it)
+    upload(form, prefix)
+    names = [*state.uploads(), *(item.id for item in bundled())]
+    current = form.now(f"{prefix}data", start.data)
+    if current not in names:
+        names.insert(0, current)
+    data = form.ask(f"{prefix}data", start.data, st.selectbox, "Table", names, format_func=table_title)
+    out: dict[str, Any] = {"data": data}
+    read = {k: form.now(f"{prefix}read.{k}", v) for k, v in reading(start.read).items()}
+    try:
+        source = resolve(TableColumn(data=data, column=""), state.uploads())
+        layout = inspect(source, ReadOptions.model_validate(by_field(read)))
+    except PrivExplorerError as error:
+        if data in state.uploads():
+            show.problem(error, "This file could not be read")
+        out["column"] = form.now(f"{prefix}column", start.column)
+        out["counts"] = form.now(f"{prefix}counts", start.counts)
+        out["kind"] = form.now(f"{prefix}as", start.kind)
+        out["read"] = by_field(read)
+        return out
+    seen = f"_seen_table:{form.key(prefix)}"
+    columns = [column.name for column in layout.columns]
+    if st.session_state.get(seen, data) != data and form.now(f"{prefix}column", start.column) not in columns:
+        default = next((item.column for item in bundled() if item.id == data), None)
+        choose_columns(form, prefix, layout, default)
+    st.session_state[seen] = data
+    out.update(draw_columns(form, prefix, layout, start))
+    with st.expander("How the file was read"):
+        st.caption(how(layout))
+        out["read"] = form.draw(ReadOptions, start.read, f"{prefix}read.")
+    return out
+
+
+def draw_columns(form: Form, prefix: str, layout: Layout, start: TableColumn) -> dict[str, Any]:
+    """Draw the choice of the column and of what a row means."""
+    kinds = {column.name: column.kind for column in layout.columns}
+    names = list(kinds)
+    current = form.now(f"{prefix}column", start.column)
+    options = names if current in names else [current, *names]
+    column = form.ask(
+        f"{prefix}column", start.column, st.selectbox, "Column", options, format_func=partial(column_title, kinds)
+    )
+    counts = [name for name in names if name != column and kinds[name] in ("count", "number", "binary")]
+    held = form.now(f"{prefix}counts", start.counts)
+    if held and held not in counts:
+        counts = [held, *counts]
+    out: dict[str, Any] = {"column": column, "counts": start.counts}
+    if counts:
+        out["counts"] = form.ask(
+            f"{prefix}counts",
+            start.counts,
+            st.selectbox,
+            "Each row is",
+            ["", *counts],
+            format_func=row_meaning,
+            help="A table that is already a histogram has one row per value and a column that counts it.",
+        )
+    info = TableColumn.model_fields["kind"]
+    out["kind"] = form.leaf(f"{prefix}as", "Read the column as", info, start.kind)
+    return out
+
+
+def column_title(kinds: dict[str, str], name: str) -> str:
+    """Words for a column: its name and kind."""
+    return f"{name} ({kinds[name]})" if name in kinds else f"{name} (not in this table)"
+
+
+def row_meaning(counts: str) -> str:
+    """Words for what one row stands for."""
+    return f"a value, counted by “{counts}”" if counts else "one record"
+
+
+def reading(options: ReadOptions) -> dict[str, Any]:
+    """Reading options by link name."""
+    from privexplorer.records import leaves
+
+    return dict(leaves(options))
+
+
+def by_field(read: dict[str, Any]) -> dict[str, Any]:
+    """Reading options by field name."""
+    from privexplorer.records import link_key
+
+    return {name: read[link_key(name, info)] for name, info in ReadOptions.model_fields.items()}
+
+
+def how(layout: Layout) -> str:
+    """Say what was detected."""
+    return layout.summary()
+
+
+DRAWERS[TableColumn] = draw_table
