@@ -1,0 +1,595 @@
+"""Put a chart together: panels, axes, traces, and the words on them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from privexplorer.figures.grid import (
+    Cell,
+    Range,
+    cells,
+    numbers,
+    rows_and_columns,
+    sheet_height,
+    x_axis_of,
+    y_axis_of,
+)
+from privexplorer.figures.marks import class_numbers, family, significant_short, traces
+from privexplorer.figures.placing import Box, Ground
+from privexplorer.figures.style import (
+    FONT,
+    INK,
+    LABEL_CHARACTERS,
+    PAPER,
+    ROLES,
+    SOFT,
+    EndLabel,
+    Size,
+    Spec,
+    block_height,
+    block_width,
+    end_labels,
+    here,
+    house,
+    linear_axis,
+    log_axis,
+    note,
+    plain,
+    text_width,
+    wrapped,
+    x_axis,
+    y_axis,
+)
+from privexplorer.studies.chart import Area, Axis, Bars, Chart, HeatMap, Line, Mark, Panel, Points, Spread
+from privexplorer.studies.words import NO_BREAK
+
+AT_THE_END = 0.88
+"""A curve that stops before this share of the x axis is named where it stops."""
+SUFFIXES = ("%", "×")
+
+
+def sheet(chart: Chart, size: Size) -> Spec:
+    """Return the whole figure as a dictionary with ``data`` and ``layout``."""
+    size = replace(size, height=sheet_height(chart, size))
+    several = len(chart.panels) > 1
+    extra = round(size.text * 1.9) if several else 0
+    labelled = end_cells(chart, size.compact)
+    title = f"{chart.title}, draft" if chart.draft else chart.title
+    layout = house(title, chart.subtitle, size, extra_top=extra)
+    top = layout["margin"]["t"]
+    # the names' width decides the margin, and with it the width of the panels: so the margin comes first
+    right = margin(chart, size)
+    kin = family(chart)
+    layout["margin"]["r"] = right
+    data: list[Spec] = []
+    annotations: list[Spec] = []
+    shapes: list[Spec] = []
+    laid = cells(chart, size, right, top)
+    for cell, panel in zip(laid, chart.panels, strict=True):
+        x, y = x_axis_of(chart, panel), y_axis_of(chart, panel)
+        layout |= axes(chart, panel, cell, size, laid)
+        ground = solid_ground(panel, cell)
+        for mark in sorted(panel.marks, key=storey):
+            if isinstance(mark, Line) and several and mark.width is None:
+                mark = replace(mark, width=2.5 if mark.main else min(ROLES[mark.role].width, 2.0))
+            data += traces(mark, cell, kin, y, x)
+        if several and panel.title:
+            annotations.append(panel_title(panel, cell, size))
+        if cell.place in labelled:
+            notes = names_at_end(chart, labelled[cell.place], cell, size)
+            annotations += notes
+        annotations += names_inside(panel, cell, size, ground, several)
+        more, lines = references(panel, cell, size, ground)
+        annotations += more
+        shapes += lines
+        if nothing_to_show(panel, cell):
+            annotations.append(
+                note("No positive value to show on this scale.", 0.5, 0.5, size.text, name="nothing")
+                | {"xref": f"{cell.axes[0]} domain", "yref": f"{cell.axes[1]} domain"}
+            )
+    if any(isinstance(mark, HeatMap) for mark in chart.marks()):
+        layout["hovermode"] = "closest"
+    bars = [mark for mark in chart.marks() if isinstance(mark, Bars)]
+    if bars:
+        layout |= {
+            "barmode": "stack" if any(mark.stack for mark in bars) else "group",
+            "bargap": 0.35,
+            "bargroupgap": 0.08,
+        }
+    layout["annotations"] = annotations
+    layout["shapes"] = shapes
+    return {"data": data, "layout": layout}
+
+
+def storey(mark: Mark) -> int:
+    """Return the layer of a mark: areas and bars, then curves, the main curve above the others, points on top.
+
+    Plotly's own ``zorder`` clips markers at the edge and loses the line of the axis.
+    """
+    if isinstance(mark, Line):
+        return 2 if mark.main else 1
+    return 3 if isinstance(mark, Points) else 0
+
+
+# ---------------------------------------------------------------- axes
+
+
+def axes(chart: Chart, panel: Panel, cell: Cell, size: Size, laid: Sequence[Cell]) -> Spec:
+    """Return the x and the y axis of one panel."""
+    x, y = x_axis_of(chart, panel), y_axis_of(chart, panel)
+    narrow = size.compact or cell.width < 360
+    own_x = any(other.x is not None for other in chart.panels)
+    own_y = not chart.shared_y or any(other.y is not None for other in chart.panels)
+    title = x_title(x, size, cell.width) if own_x or cell.lowest else ""
+    across = x_axis(title, size) | scale(x, cell.x, narrow) | {"domain": list(cell.x_domain), "anchor": cell.axes[1]}
+    upright = y_axis(size) | scale(y, cell.y, size.compact or cell.height < 200)
+    upright |= {"domain": list(cell.y_domain), "anchor": cell.axes[0]}
+    if any(isinstance(mark, HeatMap) for mark in panel.marks):
+        upright |= {"ticks": "outside", "ticklen": 5, "tickcolor": SOFT, "showgrid": False}
+    across["unifiedhovertitle"] = {"text": hover_head(x, cell.x, panel)}
+    if not own_x:
+        across |= {"matches": "x"} if cell.place else {}
+        if not cell.lowest:
+            across["showticklabels"] = False
+    if not own_y:
+        upright |= {"matches": "y"} if cell.place else {}
+        if cell.column:
+            upright["showticklabels"] = False
+    number = "" if cell.place == 0 else str(cell.place + 1)
+    return {f"xaxis{number}": across, f"yaxis{number}": upright}
+
+
+def scale(axis: Axis, span: Range, few: bool) -> Spec:
+    """Return type, range and ticks of an axis."""
+    if span.scale == "category":
+        return {
+            "type": "category",
+            "categoryorder": "array",
+            "categoryarray": list(span.categories),
+            "range": [span.low, span.high],
+            "tickmode": "array",
+            "tickvals": list(span.categories),
+            "ticktext": [wrapped(name, LABEL_CHARACTERS) for name in span.categories],
+            "ticks": "",
+        }
+    suffix = axis.unit if axis.unit in SUFFIXES else ""
+    make = log_axis if span.scale == "log" else linear_axis
+    return make(span.low, span.high, few, suffix)
+
+
+def x_title(axis: Axis, size: Size, room: float) -> str:
+    """Return the title of the x axis: "← more private  ε  more accurate →"; shorter where there is no room."""
+    if axis.ends is None:
+        return wrapped(axis.title, 46) if size.compact else axis.title
+    left, right = (end.replace(" ", NO_BREAK) for end in axis.ends)
+    wide = NO_BREAK * 4
+    for middle in (axis.title, axis.symbol or axis.title):
+        text = f"← {left}{wide}{middle}{wide}{right} →"
+        if text_width(text, size.text) < room * 1.05 or middle == (axis.symbol or axis.title):
+            break
+    return text if text_width(text, size.text) < room * 1.25 else axis.title
+
+
+def hover_head(axis: Axis, span: Range, panel: Panel) -> str:
+    """Return the head of the hover box: "At ε = 0.05"."""
+    if span.scale == "category":
+        return "<b>%{x}</b>"
+    whole = all(bool(np.all(numbers(mark.x) == np.round(numbers(mark.x)))) for mark in panel.marks)
+    value = "%{x:,d}" if whole else "%{x:,.3~r}"
+    if axis.unit:
+        value += axis.unit if axis.unit in SUFFIXES else NO_BREAK + axis.unit
+    return f"<b>At {axis.symbol} = {value}</b>" if axis.symbol else f"<b>{axis.title}: {value}</b>"
+
+
+def panel_title(panel: Panel, cell: Cell, size: Size) -> Spec:
+    """Return the title of a panel: bold, above its left edge."""
+    return note(panel.title, 0, 1, size.text, colour=INK, name="panel") | {
+        "font": {"size": size.text, "color": INK, "family": FONT, "weight": 600},
+        "xref": f"{cell.axes[0]} domain",
+        "yref": f"{cell.axes[1]} domain",
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "yshift": round(size.text * 0.7),
+    }
+
+
+def nothing_to_show(panel: Panel, cell: Cell) -> bool:
+    """Whether no value of a panel can stand on its axis."""
+    if isinstance_any(panel, HeatMap):
+        return False
+    values = [numbers(mark.low if isinstance(mark, Spread) else mark.y) for mark in panel.marks]  # type: ignore[union-attr]
+    return not any(bool(np.any(part > 0 if cell.y.scale == "log" else np.isfinite(part))) for part in values)
+
+
+def isinstance_any(panel: Panel, kind: type) -> bool:
+    """Whether a panel holds a mark of this kind."""
+    return any(isinstance(mark, kind) for mark in panel.marks)
+
+
+# ---------------------------------------------------------------- names
+
+
+def end_of(mark: Mark, cell: Cell) -> tuple[float, float] | None:
+    """Where a mark ends on the right: shares of the panel's width and height; ``None`` without a drawable point."""
+    if isinstance(mark, HeatMap | Spread):
+        return None
+    x, y = cell.x.share(cell.x.places(mark.x)), cell.y.share(numbers(mark.y))
+    good = np.isfinite(x) & np.isfinite(y)
+    if not good.any():
+        return None
+    place = int(np.flatnonzero(good)[np.argmax(x[good])])
+    return float(x[place]), float(y[place])
+
+
+def named(mark: Mark) -> str | None:
+    """Return the end label of a mark, if it has one."""
+    return None if isinstance(mark, HeatMap | Spread) else mark.label
+
+
+def at_end(mark: Mark, cell: Cell) -> bool:
+    """Whether the name of a mark stands in the margin rather than inside the panel."""
+    if named(mark) is None:
+        return False
+    if isinstance(mark, Bars | Area):
+        return True
+    spot = end_of(mark, cell)
+    if spot is None:
+        return False
+    if isinstance(mark, Points):
+        return spot[0] >= AT_THE_END and len(mark.y) > 1 and mark.text is None
+    return spot[0] >= AT_THE_END
+
+
+def end_cells(chart: Chart, compact: bool) -> dict[int, tuple[Panel, ...]]:
+    """Say beside which panels names stand, and whose: once, beside the first row's last panel.
+
+    Panels whose curves have names of their own (other names in each panel) are named one by one where they
+    stand at the right edge.
+    """
+    _, columns = rows_and_columns(chart, compact)
+    return {columns - 1: chart.panels}
+
+
+def margin(chart: Chart, size: Size) -> int:
+    """Right margin in pixels: the widest name at the end of a curve."""
+    texts = [
+        f"<b>{wrapped(label, LABEL_CHARACTERS)}</b>"
+        if getattr(mark, "main", False)
+        else wrapped(label, LABEL_CHARACTERS)
+        for mark in chart.marks()
+        if (label := named(mark)) is not None and not (isinstance(mark, Points) and mark.text is not None)
+    ]
+    return round(max((block_width(text, size.text) for text in texts), default=14) + 16)
+
+
+def names_at_end(chart: Chart, panels: Sequence[Panel], cell: Cell, size: Size) -> list[Spec]:
+    """Name every curve once, in the margin right of one panel."""
+    several = len(chart.panels) > 1
+    home = chart.panels[cell.place]
+    rest = [mark for panel in panels if panel is not home for mark in panel.marks]
+    found: dict[str, EndLabel] = {}
+    base = 0.0
+    for mark in (*home.marks, *rest):
+        label = named(mark)
+        if label is None or mark.name in found or isinstance(mark, HeatMap | Spread):
+            continue
+        if not at_end(mark, cell) and not (several and isinstance(mark, Line)):
+            continue
+        spot = end_of(mark, cell) or (1.0, 0.0)
+        height = spot[1]
+        if isinstance(mark, Area) or (isinstance(mark, Bars) and mark.stack):
+            last = float(np.nan_to_num(numbers(mark.y))[-1])
+            height = float(cell.y.share(np.array([base + last / 2]))[0])
+            base += last
+        found[mark.name] = EndLabel(mark.role, label, height, bool(getattr(mark, "main", False)), mark.name)
+    labels = list(found.values())
+    if chart.names:
+        rank = {name: place for place, name in enumerate(chart.names)}
+        labels.sort(key=lambda item: rank.get(item.name, len(rank)))
+    hang = size.text * 2.2 if cell.lowest else size.text * 3.0
+    notes, _ = end_labels(
+        labels,
+        height=cell.height,
+        size=size.text,
+        domain=cell.y_domain,
+        x=cell.x_domain[1],
+        ordered=bool(chart.names),
+        room=hang,
+    )
+    return notes
+
+
+def solid_ground(panel: Panel, cell: Cell) -> Ground:
+    """Note what is drawn in a panel, so that words find free places."""
+    ground = Ground(cell.width, cell.height)
+    for mark in panel.marks:
+        if isinstance(mark, HeatMap):
+            continue
+        x = cell.x.places(mark.x)
+        if isinstance(mark, Spread):
+            for edge in (mark.low, mark.high):
+                ground.curve(*cell.pixels(x, numbers(edge)))
+        elif isinstance(mark, Points | Bars):
+            ground.points(*cell.pixels(x, numbers(mark.y)), getattr(mark, "size", 9) + 2)
+        else:
+            ground.curve(*cell.pixels(x, numbers(mark.y)))
+    return ground
+
+
+def names_inside(panel: Panel, cell: Cell, size: Size, ground: Ground, several: bool) -> list[Spec]:
+    """Name what has no end at the right edge: points, spreads, curves that stop early; and label single points."""
+    out: list[Spec] = []
+    for mark in panel.marks:
+        if isinstance(mark, Points) and mark.text is not None:
+            out += point_texts(mark, cell, size, ground)
+        elif isinstance(mark, HeatMap):
+            out += map_words(mark, cell, size)
+        elif isinstance(mark, Spread):
+            if mark.label and cell.place == 0:
+                out += spread_name(mark, cell, size, ground)
+        elif named(mark) is not None and not at_end(mark, cell):
+            # with several panels the curves are named in the margin, the points in the first panel
+            if not several or (isinstance(mark, Points) and cell.place == 0):
+                out += name_beside(mark, cell, size, ground)
+    return out
+
+
+def inside(text: str, spot: Box, cell: Cell, size: Size, colour: str, name: str, **more: Any) -> Spec:
+    """Return words at a place in a panel, given in pixels."""
+    return note(text, spot.x / cell.width, spot.y / cell.height, size.text, colour=colour, name=name) | {
+        "xref": f"{cell.axes[0]} domain",
+        "yref": f"{cell.axes[1]} domain",
+        "xanchor": "center",
+        "yanchor": "middle",
+        **more,
+    }
+
+
+def name_beside(mark: Line | Points | Bars | Area, cell: Cell, size: Size, ground: Ground) -> list[Spec]:
+    """Name points, or a curve that stops early, where there is room beside them."""
+    text = mark.label or ""
+    xs, ys = cell.pixels(cell.x.places(mark.x), numbers(mark.y))
+    good = np.flatnonzero(np.isfinite(xs) & np.isfinite(ys) & (ys >= 0) & (ys <= cell.height))
+    if not good.size:
+        return []
+    wide, high = block_width(text, size.text), block_height(text, size.text)
+    middle = good[np.argsort(np.abs(good - good[len(good) // 2]), kind="stable")]
+    if isinstance(mark, Line):
+        last = good[-1]
+        middle = np.concatenate([[last], good[::-1][: max(1, len(good) // 2)]])
+    candidates = []
+    for place in middle[:12].tolist():
+        a, b = float(xs[place]), float(ys[place])
+        candidates += [
+            Box(a, b - high / 2 - 9, wide, high),
+            Box(a, b + high / 2 + 9, wide, high),
+            Box(a + wide / 2 + 10, b, wide, high),
+            Box(a - wide / 2 - 10, b, wide, high),
+        ]
+    spot = candidates[ground.best(candidates)]
+    return [inside(text, spot, cell, size, ROLES[mark.role].colour, f"label {mark.name}")]
+
+
+def point_texts(mark: Points, cell: Cell, size: Size, ground: Ground) -> list[Spec]:
+    """Write the names of single points beside them; a name without any free place shows on hover only."""
+    out = []
+    xs, ys = cell.pixels(cell.x.places(mark.x), numbers(mark.y))
+    for text, a, b in zip(mark.text or (), xs.tolist(), ys.tolist(), strict=True):
+        if not text or not (math.isfinite(a) and math.isfinite(b)) or len(out) >= 60:
+            continue
+        wide, high = text_width(text, size.text), size.text * 1.1
+        reach = mark.size / 2 + 4
+        boxes = [
+            Box(a + reach + wide / 2, b, wide, high),
+            Box(a - reach - wide / 2, b, wide, high),
+            Box(a, b + reach + high / 2, wide, high),
+            Box(a, b - reach - high / 2, wide, high),
+        ]
+        anchors = [("left", "middle"), ("right", "middle"), ("center", "bottom"), ("center", "top")]
+        shifts = [(reach, 0), (-reach, 0), (0, reach), (0, -reach)]
+        for box, (xanchor, yanchor), (right, up) in zip(boxes, anchors, shifts, strict=True):
+            if box.inside(cell.width, cell.height) and not any(box.overlaps(other) for other in ground.boxes):
+                ground.boxes.append(box)
+                out.append(
+                    note(
+                        text,
+                        a / cell.width,
+                        b / cell.height,
+                        size.text,
+                        colour=INK,
+                        name=f"point {text}",
+                        xref=f"{cell.axes[0]} domain",
+                        yref=f"{cell.axes[1]} domain",
+                        xanchor=xanchor,
+                        yanchor=yanchor,
+                        xshift=right,
+                        yshift=up,
+                    )
+                )
+                break
+    return out
+
+
+def spread_name(mark: Spread, cell: Cell, size: Size, ground: Ground) -> list[Spec]:
+    """Name a band on the band, just inside its upper edge, where it has room."""
+    text = mark.label or ""
+    xs, tops = cell.pixels(cell.x.places(mark.x), numbers(mark.high))
+    _, floors = cell.pixels(cell.x.places(mark.x), numbers(mark.low))
+    tops, floors = np.clip(tops, 0, cell.height), np.clip(np.nan_to_num(floors), 0, cell.height)
+    wide, high = block_width(text, size.text), block_height(text, size.text)
+    boxes = []
+    for at in np.linspace(wide / 2 + 8, cell.width - wide / 2 - 8, 25):
+        ends = np.array([at - wide / 2, at, at + wide / 2])
+        top, floor = float(np.interp(ends, xs, tops).min()), float(np.interp(ends, xs, floors).max())
+        if top - floor > high + 8:
+            boxes += [Box(float(at), top - high / 2 - 3, wide, high), Box(float(at), floor + high / 2 + 3, wide, high)]
+    if not boxes:
+        widest = int(np.argmax(np.nan_to_num(tops - floors)))
+        a = float(np.clip(xs[widest], wide / 2, cell.width - wide / 2))
+        boxes = [
+            Box(a, float(tops[widest]) + high / 2 + 4, wide, high),
+            Box(a, float(floors[widest]) - high / 2 - 4, wide, high),
+        ]
+    spot = boxes[ground.best(boxes)]
+    return [inside(text, spot, cell, size, ROLES[mark.role].colour, f"label {mark.name}")]
+
+
+# ---------------------------------------------------------------- maps
+
+
+def map_words(mark: HeatMap, cell: Cell, size: Size) -> list[Spec]:
+    """Name the levels on their lines, stepped along a diagonal, the regions in words, and the visitor's dot."""
+    behind = {"bgcolor": PAPER, "borderpad": 2}
+    out: list[Spec] = []
+    x, y = cell.x.share(numbers(mark.x)), cell.y.share(numbers(mark.y))
+    classes = class_numbers(np.asarray(mark.z, dtype=np.float64), mark.levels)
+    taken: list[Box] = []
+    if mark.you is not None:
+        spot = cell.x.share(np.array([mark.you[0]]))[0], cell.y.share(np.array([mark.you[1]]))[0]
+        taken.append(Box(float(spot[0]) * cell.width + 20, float(spot[1]) * cell.height, 80, 24))
+    regions = []
+    for a, b, text in mark.regions:
+        lines = wrapped(text, 16)
+        place = Box(
+            float(cell.x.share(np.array([a]))[0]) * cell.width,
+            float(cell.y.share(np.array([b]))[0]) * cell.height,
+            block_width(lines, size.text),
+            block_height(lines, size.text),
+        )
+        regions.append((lines, place, _class_at(classes, x, y, place.x / cell.width, place.y / cell.height)))
+        taken.append(place)
+    count = len(mark.levels)
+    for place, level in enumerate(mark.levels):
+        wanted = 0.76 - 0.36 * place / max(count - 1, 1)
+        text = mark.level_text.format(level)
+        wide, high = text_width(text, size.text) + 8, size.text * 1.5
+        found = crossing(classes, x, y, place + 1.0, wanted, taken, wide, high, cell)
+        if found is None:
+            continue
+        taken.append(found)
+        out.append(inside(text, found, cell, size, INK, f"level {text}", **behind))
+    for lines, spot, shade in regions:
+        light = shade < 0.62 * (count + 1)
+        dark = shade >= 0.85 * (count + 1)
+        out.append(
+            inside(f"<b>{lines}</b>", spot, cell, size, PAPER if dark else INK, f"region {plain(lines)}")
+            | ({} if light or dark else behind)
+        )
+    if mark.you is not None:
+        out.append(
+            note("you", float(mark.you[0]), float(mark.you[1]), size.text, colour=INK, name="you")
+            | {
+                "x": math.log10(mark.you[0]) if cell.x.scale == "log" else mark.you[0],
+                "y": math.log10(mark.you[1]) if cell.y.scale == "log" else mark.you[1],
+                "xref": cell.axes[0],
+                "yref": cell.axes[1],
+                "xanchor": "right" if spot_right(mark.you[0], cell) else "left",
+                "yanchor": "middle",
+                "xshift": -11 if spot_right(mark.you[0], cell) else 11,
+                **behind,
+            }
+        )
+    return out
+
+
+def spot_right(x: float, cell: Cell) -> bool:
+    """Whether a value lies so far right that words stand better left of it."""
+    return float(cell.x.share(np.array([x]))[0]) > 0.8
+
+
+def _class_at(classes: Any, x: Any, y: Any, a: float, b: float) -> float:
+    column, row = int(np.argmin(np.abs(x - a))), int(np.argmin(np.abs(y - b)))
+    return float(np.nan_to_num(classes[row, column]))
+
+
+def crossing(
+    classes: Any, x: Any, y: Any, level: float, wanted: float, taken: list[Box], wide: float, high: float, cell: Cell
+) -> Box | None:
+    """Find a place on a contour near a wanted share of the width, clear of other words.
+
+    Columns are searched first (contours that run across), then rows (contours that run upwards).
+    """
+    options: list[tuple[float, Box]] = []
+    for lines, others, across in ((classes.T, (x, y), True), (classes, (y, x), False)):
+        at, along = others
+        for place, values in enumerate(lines):
+            with np.errstate(invalid="ignore"):
+                sides = np.flatnonzero((values[:-1] - level) * (values[1:] - level) <= 0)
+            for side in sides.tolist():
+                first, second = float(values[side]), float(values[side + 1])
+                if first == second or not (math.isfinite(first) and math.isfinite(second)):
+                    continue
+                share = (level - first) / (second - first)
+                there = float(along[side] + share * (along[side + 1] - along[side]))
+                a, b = (float(at[place]), there) if across else (there, float(at[place]))
+                box = Box(a * cell.width, b * cell.height, wide, high)
+                if box.inside(cell.width, cell.height) and not any(box.overlaps(other) for other in taken):
+                    options.append((abs(a - wanted), box))
+        if options:
+            break
+    return min(options, key=lambda item: item[0])[1] if options else None
+
+
+# ---------------------------------------------------------------- reference lines
+
+
+def references(panel: Panel, cell: Cell, size: Size, ground: Ground) -> tuple[list[Spec], list[Spec]]:
+    """Draw the visitor's own value and the horizontal reference lines, with their words in free places."""
+    words: list[Spec] = []
+    shapes: list[Spec] = []
+    for level, text in panel.level_lines:
+        share = float(cell.y.share(np.array([level]))[0])
+        if not 0 <= share <= 1:
+            continue
+        shapes.append(
+            {
+                "type": "line",
+                "name": f"level {text}",
+                "xref": f"{cell.axes[0]} domain",
+                "yref": cell.axes[1],
+                "x0": 0,
+                "x1": 1,
+                "y0": level,
+                "y1": level,
+                "layer": "below",
+                "line": {"color": SOFT, "width": 1, "dash": "1px,3px"},
+            }
+        )
+        if not text:
+            continue
+        wide, high = text_width(text, size.text), size.text * 1.25
+        base = share * cell.height
+        boxes = [
+            Box(cell.width * at + (wide / 2 + 4) * (1 - 2 * at), base + side * (high / 2 + 2), wide, high)
+            for side in (1, -1)
+            for at in (1.0, 0.0, 0.5, 0.75, 0.25)
+        ]
+        spot = boxes[ground.best(boxes)]
+        words.append(inside(text, spot, cell, size, SOFT, f"level {text}"))
+    if panel.here is not None and cell.x.scale != "category":
+        value, text = panel.here
+        share = float(cell.x.share(np.array([value], dtype=np.float64))[0])
+        if math.isfinite(share) and -0.001 <= share <= 1.001:
+            wide, high = text_width(text, size.text), size.text * 1.25
+            options = [(left, top) for top in (False, True) for left in (share > 0.75, share <= 0.75)]
+            boxes = [
+                Box(
+                    share * cell.width + (-1 if left else 1) * (wide / 2 + 6),
+                    cell.height - high / 2 if top else high / 2,
+                    wide,
+                    high,
+                )
+                for left, top in options
+            ]
+            left, top = options[ground.best(boxes)]
+            shape, label = here(
+                value, text, log=cell.x.scale == "log", size=size.text, axes=cell.axes, left=left, top=top
+            )
+            shapes.append(shape)
+            words.append(label)
+    return words, shapes
