@@ -52,7 +52,8 @@ def stream(
 
 
 def _cluster(run_block: RunBlock, prepared: Any, blocks: range, client: Any) -> Generator[FloatArray, None, None]:
-    shared = client.scatter(prepared, broadcast=True, hash=False)
+    # in a list: a dict by itself would be scattered under its own keys, which two runs may share
+    [shared] = client.scatter([prepared], broadcast=True, hash=False)
     window = 2 * max(1, sum(client.ncores().values()))
     out: dict[int, Any] = {}
     try:
