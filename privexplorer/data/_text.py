@@ -1,0 +1,452 @@
+"""Text tables (CSV and its kin): detection from the first part of the file, then a stream of one column.
+
+Everything is read as text; what a text means is settled later and per distinct value.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+
+from privexplorer.data import source as files
+from privexplorer.data._cells import is_number, parse_date
+from privexplorer.data._sample import SAMPLE_ROWS, Ragged, Sample
+from privexplorer.data.reference import ReadOptions
+from privexplorer.data.source import PIECE, Source, megabytes
+from privexplorer.errors import DataError
+
+_DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " ", "none": "\x1f"}
+_GUESSED = ("comma", "semicolon", "tab", "pipe")
+_QUOTES: dict[str, str | Literal[False]] = {"double": '"', "single": "'", "none": False}
+_ENCODING_NAMES = {"utf-8": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252"}
+_SAMPLE_BYTES = 1024 * 1024
+_BLOCK = 512 * 1024
+_END = "\x1eend\x1e"
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1a")) + b"\x7f"
+_SINGLE_QUOTED = re.compile(r"(?m)(?:^|[,;\t|])'[^'\r\n]*'(?=[,;\t|\r\n]|$)")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
+
+
+def sample(source: Source, options: ReadOptions) -> Sample:
+    """Detect encoding, quotation mark, delimiter and decimal mark, and read the first rows."""
+    encoding, lines, bom = _encoding(source, options.encoding)
+    text, whole = _first_part(source, encoding)
+    if not text.strip():
+        raise DataError(f"“{source.name}” holds only blank lines; choose a file with a header and at least one row.")
+    quote = options.quote if options.quote != "auto" else _quote(text)
+    chosen, parse = _delimiter(source, text, whole, quote, options.delimiter)
+    _refuse_unclosed(parse)
+    _refuse_ragged(parse, chosen)
+    decimal = options.decimal if options.decimal != "auto" else _decimal(parse.rows, chosen)
+    notes = ["The file begins with a byte-order mark, which was left out."] if bom and encoding == "utf-8" else []
+    if encoding == "cp1252":
+        notes.append("The letters are not UTF-8; they were read as Windows-1252.")
+    detected = ReadOptions.model_construct(
+        delimiter=chosen, decimal=decimal, encoding=encoding, header=options.header, quote=quote, sheet=""
+    )
+    return Sample(
+        rows=parse.rows[:SAMPLE_ROWS],
+        detected=detected,
+        total=parse.count if whole else max(lines, parse.count),
+        exact=whole,
+        notes=tuple(notes),
+    )
+
+
+def chunks(
+    source: Source, detected: ReadOptions, width: int, columns: Sequence[int], ragged: Ragged
+) -> Iterator[list[pa.Array]]:
+    """Read some columns as text, piece by piece; no other column is kept.
+
+    Parameters
+    ----------
+    detected : ReadOptions
+        Without "auto".
+    width : int
+        Number of columns.
+    columns : sequence of int
+        Indices of the columns wanted.
+    ragged : Ragged
+        Is told of rows with another number of values.
+
+    Yields
+    ------
+    list of string arrays
+        One per column, equally long; nothing is null.
+    """
+    names = [f"f{index}" for index in columns]
+    delimiter = _DELIMITERS[detected.delimiter]
+    feed = _Feed(_utf8(source, detected.encoding), delimiter.join([_END] * width))
+    seen = 0
+
+    def note(row: Any) -> str:
+        ragged.add(row.number, row.actual_columns)
+        return "error" if ragged.count > 1000 and ragged.count * 2 > row.number else "skip"
+
+    held: list[pa.Array] | None = None
+    try:
+        with pacsv.open_csv(
+            pa.PythonFile(feed, mode="r"),
+            read_options=pacsv.ReadOptions(use_threads=False, block_size=_BLOCK, autogenerate_column_names=True),
+            parse_options=_parse_options(delimiter, detected.quote, width, note),
+            convert_options=pacsv.ConvertOptions(
+                include_columns=names, column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+            ),
+        ) as reader:
+            for batch in reader:
+                if batch.num_rows == 0:
+                    continue
+                skip = 1 if detected.header == "yes" and held is None else 0
+                if held:
+                    yield held
+                seen += batch.num_rows
+                held = [column.slice(skip) for column in batch.columns]
+    except pa.ArrowInvalid as error:
+        if "straddling" in str(error):
+            raise DataError(
+                f"A row after row {seen:,} is longer than {megabytes(_BLOCK)}; a quotation mark is probably never "
+                "closed there (close it, or read the file without quotation marks)."
+            ) from None
+        if ragged.count > 1000:
+            raise ragged.refusal(width) from None
+        raise DataError(
+            f"“{source.name}” cannot be read as a table after row {seen:,}; check the delimiter and the quotation marks."
+        ) from None
+    if not held or len(held[0]) == 0 or held[0][-1].as_py() != _END:
+        raise _unclosed(seen)
+    if ragged.count > seen:
+        raise ragged.refusal(width)
+    yield [column.slice(0, len(column) - 1) for column in held]
+
+
+# ------------------------------------------------------------------ bytes
+
+
+def _unpacked(source: Source) -> Iterator[bytes]:
+    """Raw bytes in pieces; a packed file is unpacked on the way and left when it grows too large."""
+    with source.open() as raw:
+        if not source.compressed:
+            while piece := raw.read(PIECE):
+                yield piece
+            return
+        total = 0
+        try:
+            with gzip.GzipFile(fileobj=raw) as inner:
+                while piece := inner.read(PIECE):
+                    total += len(piece)
+                    if total > files.UNPACKED_LIMIT:
+                        raise DataError(
+                            f"“{source.name}” unpacks to more than {megabytes(files.UNPACKED_LIMIT)}; reading stopped "
+                            "there. Drop the columns you do not need and pack it again."
+                        )
+                    yield piece
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            raise DataError(f"“{source.name}” is damaged or cut off and cannot be unpacked; pack it again.") from None
+
+
+def _utf16(head: bytes) -> str | None:
+    """Codec if the bytes look like UTF-16, by their mark or by where the zero bytes are."""
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    if even + odd < 0.05 * len(head):
+        return None
+    if odd > 20 * even:
+        return "utf-16-le"
+    return "utf-16-be" if even > 20 * odd else None
+
+
+def _decoder(encoding: str, head: bytes) -> Any:
+    codec = (_utf16(head) or "utf-16-le") if encoding == "utf-16" else encoding
+    return codecs.getincrementaldecoder(codec)()
+
+
+def _encoding(source: Source, wanted: str) -> tuple[str, int, bool]:
+    """Encoding, number of line ends, and whether there is a UTF-8 mark; goes through the whole file once."""
+    pieces = _unpacked(source)
+    head = next(pieces, b"")
+    bom = head.startswith(b"\xef\xbb\xbf")
+    encoding = wanted
+    if wanted == "auto":
+        encoding = "utf-16" if _utf16(head[:4096]) else "utf-8"
+    decoder = _decoder(encoding, head[:4096])
+    lines, other, piece = 0, 0, head
+    valid = True
+    while piece:
+        lines += max(piece.count(b"\n"), piece.count(b"\r"))
+        if encoding != "utf-16" and b"\0" in piece:
+            raise DataError(
+                f"“{source.name}” contains zero bytes, so it is not a text table; save it again as CSV in UTF-8."
+            )
+        if encoding == "cp1252" or not valid:
+            other += sum(piece.count(byte) for byte in b"\x81\x8d\x8f\x90\x9d")
+        elif not piece.isascii() or encoding == "utf-16" or decoder.getstate()[0]:
+            try:
+                decoded = decoder.decode(piece)
+            except UnicodeDecodeError:
+                valid = False
+                if wanted != "auto" or encoding == "utf-16":
+                    break
+                return _encoding(source, "cp1252")
+            if encoding == "utf-16" and "\0" in decoded:
+                raise DataError(f"“{source.name}” contains zero characters; save it again as CSV in UTF-8.")
+        piece = next(pieces, b"")
+    if valid and encoding != "cp1252":
+        try:
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            if wanted == "auto" and encoding == "utf-8":
+                return _encoding(source, "cp1252")
+            valid = False
+    if not valid or other:
+        name = _ENCODING_NAMES[encoding]
+        raise DataError(
+            f"“{source.name}” is neither UTF-8 nor UTF-16 nor Windows-1252 text; save it again as CSV in UTF-8."
+            if other
+            else f"“{source.name}” is not valid {name}; choose another encoding or save it again in UTF-8."
+        )
+    start = head if encoding != "utf-16" else _decoder(encoding, head[:4096]).decode(head).encode()
+    if len(start) - len(start.translate(None, _CONTROLS)) > 0.01 * len(start):
+        raise DataError(f"“{source.name}” is not a text table (it contains control characters); save it as CSV.")
+    return encoding, lines, bom
+
+
+def _utf8(source: Source, encoding: str) -> Iterator[bytes]:
+    """Pieces in UTF-8 without a mark."""
+    pieces = _unpacked(source)
+    head = next(pieces, b"")
+    if encoding == "utf-8":
+        yield head.removeprefix(b"\xef\xbb\xbf")
+        yield from pieces
+        return
+    decoder = _decoder(encoding, head[:4096])
+    yield cast(str, decoder.decode(head)).removeprefix("\ufeff").encode()
+    for piece in pieces:
+        yield decoder.decode(piece).encode()
+
+
+class _Feed:
+    """What the parser reads from: no blank lines at either end, and a last row that shows the end was reached."""
+
+    closed = False
+
+    def __init__(self, pieces: Iterator[bytes], last_row: str) -> None:
+        self._pieces, self._last_row = pieces, last_row.encode()
+        self._buffer, self._newlines = bytearray(), b""
+        self._started = self._ended = False
+
+    def read(self, size: int) -> bytes:
+        """Give the next bytes."""
+        while len(self._buffer) < size and not self._ended:
+            piece = next(self._pieces, None)
+            if piece is None:
+                self._ended = True
+                self._buffer += b"\n" + self._last_row + b"\n"
+                break
+            if not self._started:
+                piece = piece.lstrip(b"\r\n")
+                self._started = bool(piece)
+            body = piece.rstrip(b"\r\n")
+            if body or len(self._newlines) > PIECE:
+                self._buffer += self._newlines + body
+                self._newlines = b""
+            self._newlines += piece[len(body) :]
+        out = bytes(self._buffer[:size])
+        del self._buffer[:size]
+        return out
+
+    def readable(self) -> bool:
+        """Say yes."""
+        return True
+
+    def writable(self) -> bool:
+        """Say no."""
+        return False
+
+    def seekable(self) -> bool:
+        """Say no."""
+        return False
+
+    def close(self) -> None:
+        """Nothing to close: the pieces end by themselves."""
+
+
+def _first_part(source: Source, encoding: str) -> tuple[str, bool]:
+    """Text of the first part of the file, cut at a line end, and whether that is all of it."""
+    parts, size, whole = [], 0, True
+    for piece in _utf8(source, encoding):
+        parts.append(piece)
+        size += len(piece)
+        if size > _SAMPLE_BYTES:
+            whole = False
+            break
+    data = b"".join(parts)
+    if not whole:
+        cut = max(data.rfind(b"\n"), data.rfind(b"\r"))
+        data = data[: cut + 1] if cut > 0 else data
+    return data.decode(errors="ignore").strip("\r\n"), whole
+
+
+# ------------------------------------------------------------------ shape
+
+
+@dataclass(frozen=True)
+class _Parse:
+    """First rows under one choice of delimiter and quotation mark."""
+
+    rows: list[list[str]]
+    width: int
+    count: int
+    ragged: Ragged
+    widths: Counter[int]
+    closed: bool
+
+    @property
+    def fitting(self) -> float:
+        """Share of the rows below the first that have as many values as the first."""
+        rows = max(self.count - 1, 0)
+        return rows / (rows + self.ragged.count) if rows + self.ragged.count else 1.0
+
+    @property
+    def usual_width(self) -> int:
+        """Number of values that most rows below the first have; 0 if there is no usual one."""
+        widths = Counter(self.widths)
+        widths[self.width] += max(self.count - 1, 0)
+        width, times = widths.most_common(1)[0]
+        return width if times > 0 and times >= 0.9 * sum(widths.values()) else 0
+
+
+def _parse_options(delimiter: str, quote: str, width: int, note: Any) -> Any:
+    mark = _QUOTES[quote]
+    return pacsv.ParseOptions(
+        delimiter=delimiter,
+        quote_char=mark,
+        double_quote=bool(mark),
+        newlines_in_values=bool(mark),
+        ignore_empty_lines=width > 1,
+        invalid_row_handler=note,
+    )
+
+
+def _parse(text: str, whole: bool, delimiter: str, quote: str) -> _Parse | None:
+    data = f"{text}\n{_END}\n".encode()
+    ragged, widths, ends = Ragged(), Counter[int](), [False]
+
+    def note(row: Any) -> str:
+        if row.text.rstrip("\r\n") == _END:
+            ends[0] = True
+        else:
+            ragged.add(row.number, row.actual_columns)
+            widths[row.actual_columns] += 1
+        return "skip"
+
+    def read(width: int, **convert: Any) -> Any:
+        return pacsv.read_csv(
+            pa.BufferReader(data),
+            read_options=pacsv.ReadOptions(use_threads=False, block_size=len(data) + 1, autogenerate_column_names=True),
+            parse_options=_parse_options(_DELIMITERS[delimiter], quote, width, note),
+            convert_options=pacsv.ConvertOptions(strings_can_be_null=False, **convert),
+        )
+
+    try:
+        width = read(2).num_columns
+        ragged, widths, ends = Ragged(), Counter(), [False]
+        table = read(width, column_types={f"f{index}": pa.string() for index in range(width)})
+    except pa.ArrowInvalid:
+        return None
+    count = table.num_rows
+    if width == 1 and count and table.column(0)[count - 1].as_py() == _END:
+        ends[0] = True
+        count -= 1
+    closed = ends[0] or not whole
+    if not ends[0] and not whole:
+        count -= 1  # the last row is cut within a quoted value
+    shown = table.slice(0, min(count, SAMPLE_ROWS + 1))
+    rows = [list(row) for row in zip(*(column.to_pylist() for column in shown.columns), strict=True)]
+    return _Parse(rows, width, count, ragged, widths, closed)
+
+
+def _quote(text: str) -> str:
+    if '"' in text:
+        return "double"
+    return "single" if len(_SINGLE_QUOTED.findall(text)) > 0.5 * (text.count("\n") + 1) else "double"
+
+
+def _delimiter(source: Source, text: str, whole: bool, quote: str, wanted: str) -> tuple[str, _Parse]:
+    if wanted != "auto":
+        parse = _parse(text, whole, wanted, quote)
+        if parse is None:
+            raise DataError(
+                f"“{source.name}” cannot be read with this delimiter and quotation mark; let them be detected."
+            )
+        return wanted, parse
+    parses = {name: parse for name in _GUESSED if (parse := _parse(text, whole, name, quote)) is not None}
+    best, best_score = "none", 0.0
+    for name, parse in parses.items():
+        if parse.width > 1 and parse.fitting >= 0.5:
+            score = parse.fitting + 0.5 * _typed(parse.rows[1:200] or parse.rows, name)
+            if name == "tab" and source.name.lower().endswith((".tsv", ".tab", ".tsv.gz", ".tab.gz")):
+                score += 0.5
+            if score > best_score + 1e-9:
+                best, best_score = name, score
+    if best != "none":
+        return best, parses[best]
+    # no delimiter fits the first row: another number of values in nearly all rows below is a fault to
+    # report; otherwise a row is one value, such as a sentence with a comma in it
+    for name, parse in parses.items():
+        usual = parse.usual_width
+        if usual > 1 and usual != parse.width and (parse.width > 1 or usual > 2 or name != "comma"):
+            return name, parse
+    single = _parse(text, whole, "none", quote)
+    if single is None:
+        raise DataError(f"“{source.name}” cannot be read as a table; check that it is a CSV file.")
+    return "none", single
+
+
+def _typed(rows: Sequence[Sequence[str]], delimiter: str) -> float:
+    """Share of the cells that are plainly a number or a date."""
+    marks = ("point",) if delimiter == "comma" else ("point", "comma")
+    cells = [cell.strip() for row in rows for cell in row]
+    plain = sum(any(is_number(cell, mark) for mark in marks) or parse_date(cell) is not None for cell in cells)
+    return plain / max(len(cells), 1)
+
+
+def _decimal(rows: Sequence[Sequence[str]], delimiter: str) -> str:
+    cells = [cell.strip() for row in rows for cell in row]
+    dotted = sum("." in cell and is_number(cell, "point") for cell in cells)
+    commas = [cell for cell in cells if "," in cell and is_number(cell, "comma")]
+    grouped = [cell for cell in cells if _THOUSANDS.fullmatch(cell)]
+    if any(cell.count(",") > 1 for cell in grouped):
+        return "point"
+    if delimiter != "semicolon" and all(_THOUSANDS.fullmatch(cell) for cell in commas):
+        return "point"  # 1,234 is more likely a thousand than one and a bit
+    return "comma" if len(commas) > dotted else "point"
+
+
+def _refuse_ragged(parse: _Parse, delimiter: str) -> None:
+    if parse.ragged.count and parse.fitting < 0.5:
+        raise parse.ragged.refusal(parse.width)
+
+
+def _unclosed(row: int) -> DataError:
+    return DataError(
+        f"Row {max(row, 1):,} opens a quotation mark that is never closed; close it, or read the file without "
+        "quotation marks."
+    )
+
+
+def _refuse_unclosed(parse: _Parse) -> None:
+    if not parse.closed:
+        raise _unclosed(parse.count + parse.ragged.count)
+
+
+__all__ = ["chunks", "sample"]

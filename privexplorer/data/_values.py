@@ -1,0 +1,131 @@
+"""Arrow columns turned into trimmed texts, numbers and marks of what is missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from privexplorer.arrays import BoolArray, FloatArray, IntArray
+from privexplorer.data._cells import MISSING
+
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity)$"
+
+
+def trimmed(texts: pa.Array) -> tuple[pa.Array, BoolArray]:
+    """Take spaces off both ends; also says which texts had any."""
+    short = pc.utf8_trim_whitespace(texts)
+    changed = pc.not_equal(pc.binary_length(texts), pc.binary_length(short)).fill_null(False)
+    return short, np.asarray(changed)
+
+
+def missing_mask(texts: pa.Array, words: bool = True) -> BoolArray:
+    """Which texts stand for "no value"; nulls do.
+
+    Parameters
+    ----------
+    texts : (m,) string array
+        Trimmed texts.
+    words : bool
+        Whether words such as "NA" do, or empty texts only.
+    """
+    tokens = MISSING if words else ("",)
+    return np.asarray(pc.is_in(texts, value_set=pa.array([*tokens, None], texts.type)))
+
+
+def to_floats(texts: pa.Array, decimal: str) -> FloatArray:
+    """Read texts as numbers; NaN for a null and for a text that is not a number.
+
+    Parameters
+    ----------
+    texts : (m,) string array
+        Trimmed texts.
+    decimal : {"point", "comma"}
+        Decimal mark.
+    """
+    if decimal == "comma":
+        dotted = pc.match_substring(texts, ".")
+        swapped = pc.replace_substring(texts, ",", ".", max_replacements=1)
+        texts = pc.if_else(dotted, pa.scalar("x", texts.type), swapped)
+    try:
+        return np.asarray(texts.cast(pa.float64()))
+    except pa.ArrowInvalid:
+        fits = pc.match_substring_regex(texts, _NUMBER)
+        return np.asarray(pc.if_else(fits, texts, pa.scalar(None, texts.type)).cast(pa.float64()))
+
+
+def floats(values: pa.Array, decimal: str) -> FloatArray:
+    """Numbers of a column of texts or numbers; NaN where there is none."""
+    if pa.types.is_string(values.type):
+        return to_floats(values, decimal)
+    return np.asarray(values.cast(pa.float64(), safe=False))
+
+
+def keep(values: pa.Array, kept: BoolArray) -> pa.Array:
+    """Choose the marked values (no copy if all are)."""
+    return values if kept.all() else values.filter(pa.array(kept))
+
+
+def by_count(values: pa.ChunkedArray, counts: IntArray) -> pa.Array:
+    """Order with the largest count first, ties by value (texts by code point)."""
+    table = pa.table({"value": values, "count": counts})
+    return pc.sort_indices(table, sort_keys=[("count", "descending"), ("value", "ascending")])
+
+
+def to_integers(values: pa.Array) -> pa.Array | None:
+    """Read texts or numbers as int64 without going through floats (nulls stay); None if one is not plainly whole."""
+    if pa.types.is_string(values.type) and any(pc.any(pc.match_substring(values, x)).as_py() for x in "xX"):
+        return None  # hexadecimal is text here
+    if pa.types.is_floating(values.type):
+        return None
+    try:
+        return values.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return None
+
+
+def is_numeric(kind: pa.DataType) -> bool:
+    """Whether values of this type are numbers already."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def as_text(array: pa.Array) -> pa.Array:
+    """Turn typed values into the texts that a text table would hold; nulls stay nulls.
+
+    Whole floats lose their ".0", so that a column of codes reads the same in every format.
+    """
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
+    if pa.types.is_string(array.type):
+        return array
+    if pa.types.is_floating(array.type):
+        array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
+    return array.cast(pa.string())
+
+
+def number_label(value: Any) -> str:
+    """Write a number as a label: whole numbers without decimals, others as short as they can be.
+
+    Examples
+    --------
+    >>> number_label(3.0), number_label(np.float64(0.1)), number_label(np.int64(7))
+    ('3', '0.1', '7')
+    """
+    if isinstance(value, np.integer):
+        return str(int(value))
+    return str(int(value)) if float(value).is_integer() and abs(value) < 2**53 else repr(float(value))
+
+
+__all__ = [
+    "as_text",
+    "by_count",
+    "floats",
+    "is_numeric",
+    "keep",
+    "missing_mask",
+    "number_label",
+    "to_integers",
+    "trimmed",
+]

@@ -1,0 +1,485 @@
+"""Reading one column: how often each value occurs, or the values row by row.
+
+Only the chosen columns are parsed. Whatever is left out is counted and said.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from privexplorer.arrays import BoolArray, IntArray
+from privexplorer.data._cells import parse_date
+from privexplorer.data._formats import reader
+from privexplorer.data._sample import Ragged
+from privexplorer.data.layout import ROW_LIMIT, ColumnInfo, Layout, inspect
+from privexplorer.data.reference import KIND_TITLES, Kind, KindChoice, TableColumn
+from privexplorer.data.source import Source
+from privexplorer.errors import DataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_SORTED_UP_TO = 1_000_000
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """Records left out of a column.
+
+    Attributes
+    ----------
+    missing, non_finite, unreadable, ragged : int
+        No value; an infinite number; not of the chosen kind; a row with another number of values.
+    """
+
+    missing: int = 0
+    non_finite: int = 0
+    unreadable: int = 0
+    ragged: int = 0
+
+    @property
+    def total(self) -> int:
+        """All rows left out."""
+        return self.missing + self.non_finite + self.unreadable + self.ragged
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnCounts:
+    """How often each distinct value of a column occurs.
+
+    Attributes
+    ----------
+    title : str
+        Name of the column.
+    kind : str
+        What it was read as.
+    counts : (d,) int64 array
+        Positive counts. Sorted from large to small, ties by value, as long as there are at most a
+        million distinct values; else in an order that depends on the file alone.
+    dropped : Dropped
+        What was left out.
+    notes : tuple of str
+        The same in sentences, and what was merged.
+    """
+
+    title: str
+    kind: Kind
+    counts: IntArray
+    dropped: Dropped
+    notes: tuple[str, ...]
+    _values: pa.ChunkedArray
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return int(self.counts.sum())
+
+    @property
+    def distinct(self) -> int:
+        """Number of distinct values."""
+        return int(self.counts.size)
+
+    def label(self, index: int) -> str:
+        """Text of one value."""
+        from privexplorer.data._values import number_label
+
+        value = self._values[index].as_py()
+        return value if isinstance(value, str) else number_label(self._values[index].type.to_pandas_dtype()(value))
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """Texts of all values, in the order of ``counts`` (builds them all: keep it to small tables)."""
+        return tuple(self.label(index) for index in range(self.distinct))
+
+    def top(self, number: int) -> list[tuple[str, int]]:
+        """Most frequent values with their counts."""
+        order = np.argsort(-self.counts, kind="stable")[:number]
+        return [(self.label(int(index)), int(self.counts[index])) for index in order]
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """The values of a column row by row, without the rows that were left out.
+
+    Attributes
+    ----------
+    values : (n,) array
+        int64 for a count, float64 for a number, datetime64[us] for a date; for the other kinds int32
+        places in ``labels``.
+    labels : tuple of str
+        Distinct texts in the order in which they first occur; empty for numbers and dates.
+    """
+
+    title: str
+    kind: Kind
+    values: Any
+    labels: tuple[str, ...]
+    dropped: Dropped
+    notes: tuple[str, ...]
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return int(self.values.size)
+
+
+def read_counts(source: Source, ref: TableColumn) -> ColumnCounts:
+    """Count the distinct values of one column.
+
+    Texts are compared exactly, apart from spaces at their ends; whole numbers and numbers are compared
+    as numbers, so that 1 and 1.0 are one value.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    ref : TableColumn
+        Column, count column if the table is a histogram, and kind. With ``kind="auto"`` the guess of
+        :func:`~privexplorer.data.inspect` is tried and given up, with a note, if a later row does not
+        fit it; with another kind the rows that do not fit are left out and counted.
+
+    Raises
+    ------
+    DataError
+        The column does not exist or holds no value; a count is negative or not whole; the file
+        cannot be read.
+    """
+    return _climb(source, ref, _counts)
+
+
+def read_column(source: Source, ref: TableColumn) -> Column:
+    """Read one column row by row.
+
+    Parameters
+    ----------
+    source, ref
+        As for :func:`read_counts`. A histogram is written out: each value as often as its count says.
+
+    Raises
+    ------
+    DataError
+        As for :func:`read_counts`.
+    """
+    return _climb(source, ref, _column)
+
+
+def require_varied(counts: ColumnCounts) -> ColumnCounts:
+    """Give the counts back if they have at least two distinct values.
+
+    Raises
+    ------
+    DataError
+        All records hold one value, so there is nothing to estimate.
+    """
+    if counts.distinct < 2:
+        raise DataError(
+            f"Column “{counts.title}” holds the one value “{_short(counts.label(0))}” in all {counts.n:,} records; "
+            "choose a column with at least two different values.",
+            field="column",
+        )
+    return counts
+
+
+# ------------------------------------------------------------------ attempts
+
+
+class _Unfit(Exception):
+    """A value does not fit the kind that was guessed."""
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """One way to read a column; a strict one gives up at the first value that does not fit."""
+
+    kind: Kind
+    strict: bool = False
+    day_first: bool = True
+
+
+def _attempts(choice: KindChoice, guessed: Kind) -> tuple[_Attempt, ...]:
+    kind: Kind = guessed if choice == "auto" else choice
+    last = _Attempt("category") if choice == "auto" else _Attempt(kind)
+    if kind == "date":
+        return _Attempt("date", strict=True), _Attempt("date", strict=True, day_first=False), last
+    if kind == "count" and choice == "auto":
+        return _Attempt("count", strict=True), _Attempt("number", strict=True), last
+    if kind == "number" and choice == "auto":
+        return _Attempt("number", strict=True), last
+    return (_Attempt(kind),)
+
+
+_Read = TypeVar("_Read", ColumnCounts, Column)
+
+
+def _climb(source: Source, ref: TableColumn, read: Callable[[_Rows, _Cleaner], _Read]) -> _Read:
+    """Try one kind after the other until all values fit (or the last, which takes what it can)."""
+    layout = inspect(source, ref.read)
+    column = layout.find(ref.column)
+    weights = layout.find(ref.counts) if ref.counts else None
+    if weights is not None and weights.index == column.index:
+        raise DataError(f"Column “{column.name}” cannot be both the values and their counts.", field="counts")
+    reason = ""
+    for attempt in _attempts(ref.kind, column.kind):
+        rows = _Rows(source, layout, column, weights)
+        # whoever lists each value once with its count means the value "NULL" (a surname) as it stands
+        cleaner = _Cleaner(attempt, layout.detected.decimal, words=weights is None)
+        try:
+            answer = read(rows, cleaner)
+        except _Unfit as misfit:
+            reason = f"“{_short(str(misfit))}” is not a {KIND_TITLES[attempt.kind].split(' (')[0].lower()}"
+            continue
+        if answer.n == 0:
+            raise DataError(
+                f"Column “{column.name}” holds no value that can be used ({answer.dropped.total:,} left out); "
+                "choose another column or another kind.",
+                field="column",
+            )
+        if reason and attempt.kind == "category":
+            return replace(answer, notes=(f"{reason}, so the values are compared as texts.", *answer.notes))
+        return answer
+    raise AssertionError("the last attempt is never strict")
+
+
+@dataclass
+class _Rows:
+    """Pieces of one column with the number of records that each row stands for."""
+
+    source: Source
+    layout: Layout
+    column: ColumnInfo
+    counts: ColumnInfo | None
+    ragged: Ragged = field(default_factory=Ragged)
+    no_count: int = 0
+    zero: int = 0
+
+    def __iter__(self) -> Iterator[tuple[pa.Array, IntArray | None]]:
+        wanted = [self.column.index] + ([self.counts.index] if self.counts else [])
+        pieces = reader(self.source.format).chunks(
+            self.source, self.layout.detected, len(self.layout.columns), wanted, self.ragged
+        )
+        seen = 0
+        for piece in pieces:
+            seen += len(piece[0])
+            if seen > ROW_LIMIT:
+                raise DataError(f"“{self.source.name}” has more than {ROW_LIMIT:,} rows; keep a part of them.")
+            if self.counts is None:
+                yield piece[0], None
+            else:
+                yield self._weigh(piece[0], piece[1], self.counts.name)
+
+    def _weigh(self, values: pa.Array, column: pa.Array, name: str) -> tuple[pa.Array, IntArray]:
+        from privexplorer.data import _values as arrow
+
+        numeric = arrow.is_numeric(column.type)
+        cells = column if numeric else arrow.trimmed(arrow.as_text(column))[0]
+        gone = np.asarray(cells.is_null()) if numeric else arrow.missing_mask(cells)
+        numbers = arrow.floats(cells, self.layout.detected.decimal)
+        gone |= numeric & np.isnan(numbers)
+        bad = ~gone & ~((numbers >= 0) & (numbers < 2**53) & (numbers == np.floor(numbers)))
+        if bad.any():
+            shown = str(cells[int(np.flatnonzero(bad)[0])].as_py())
+            raise DataError(
+                f"Column “{name}” holds “{_short(shown)}”, but counts must be whole numbers from 0; choose another "
+                "column for the counts, or none.",
+                field="counts",
+            )
+        kept = ~gone & (numbers > 0)
+        self.no_count += int(gone.sum())
+        self.zero += int((numbers == 0).sum())
+        return arrow.keep(values, kept), numbers[kept].astype(np.int64)
+
+    def notes(self) -> list[str]:
+        """Sentences about rows that do not fit, and about counts."""
+        notes = []
+        if self.ragged.count:
+            notes.append(
+                f"{_rows(self.ragged.count)} left out for having another number of values. "
+                f"{self.ragged.phrase(len(self.layout.columns))}."
+            )
+        if self.no_count:
+            notes.append(f"{_rows(self.no_count)} left out for having no count.")
+        if self.zero:
+            notes.append(f"{_rows(self.zero)} left out for having a count of 0.")
+        return notes
+
+
+@dataclass
+class _Cleaner:
+    """Types the values of one column, and keeps account of those that are left out."""
+
+    attempt: _Attempt
+    decimal: str
+    words: bool = True
+    missing: int = 0
+    non_finite: int = 0
+    unreadable: int = 0
+    spaced: int = 0
+    example: str = ""
+    slashes: bool = False
+    tokens: Counter[str] = field(default_factory=Counter)
+
+    def clean(self, values: pa.Array, weights: IntArray, dates: bool = False) -> tuple[pa.Array, BoolArray]:
+        """Type distinct values of one piece.
+
+        Parameters
+        ----------
+        values : (m,) array
+            As read.
+        weights : (m,) int array
+            How many records each stands for.
+        dates : bool
+            Whether dates are to be turned into moments; else they stay texts.
+
+        Returns
+        -------
+        typed : (m,) array
+            Texts, int64, float64 or moments; arbitrary where not kept.
+        kept : (m,) bool array
+            Where there is a value of the wanted kind.
+        """
+        import pyarrow as pa
+
+        from privexplorer.data import _values as arrow
+
+        kind = self.attempt.kind
+        if kind in ("count", "number") and arrow.is_numeric(values.type):
+            cells = values
+            gone = np.asarray(values.is_null()) | np.isnan(arrow.floats(values, self.decimal))
+        else:
+            cells, spaced = arrow.trimmed(arrow.as_text(values))
+            self.spaced += int(weights[spaced].sum())
+            gone = arrow.missing_mask(cells, self.words)
+        self.missing += int(weights[gone].sum())
+        for place in np.flatnonzero(gone):
+            token = cells[int(place)].as_py()
+            self.tokens[token if isinstance(token, str) else ""] += int(weights[place])
+        if kind == "date" and dates:
+            moments = [parse_date(text or "", self.attempt.day_first) for text in cells.to_pylist()]
+            self.slashes |= any("/" in (text or "") for text in cells.to_pylist())
+            typed = pa.array(np.array(moments, dtype="datetime64[us]"))
+            return typed, self._judge(cells, gone, ~np.isnat(np.asarray(typed)), weights)
+        if kind not in ("count", "number"):
+            return cells, ~gone
+        whole = arrow.to_integers(cells) if kind == "count" else None
+        if whole is not None:
+            found = np.asarray(whole.fill_null(0))
+            return pa.array(found), self._judge(cells, gone, found >= 0, weights)
+        numbers = arrow.floats(cells, self.decimal)
+        infinite = ~gone & np.isinf(numbers)
+        self.non_finite += int(weights[infinite].sum())
+        gone = gone | infinite
+        if kind == "number":
+            return pa.array(numbers + 0.0), self._judge(cells, gone, ~np.isnan(numbers), weights)
+        fits = (numbers >= 0) & (numbers < 2**53) & (numbers == np.floor(numbers))
+        whole_parts = np.where(fits, numbers, 0).astype(np.int64)
+        return pa.array(whole_parts), self._judge(cells, gone, fits, weights)
+
+    def _judge(self, cells: pa.Array, gone: BoolArray, fits: BoolArray, weights: IntArray) -> BoolArray:
+        bad = ~gone & ~fits
+        if bad.any():
+            self.example = self.example or str(cells[int(np.flatnonzero(bad)[0])].as_py())
+            if self.attempt.strict:
+                raise _Unfit(self.example)
+            self.unreadable += int(weights[bad].sum())
+        return ~gone & fits
+
+    def dropped(self, rows: _Rows) -> Dropped:
+        """What was left out so far."""
+        return Dropped(self.missing + rows.no_count, self.non_finite, self.unreadable, rows.ragged.count)
+
+    def notes(self) -> list[str]:
+        """Sentences about what was left out or merged."""
+        notes = []
+        if self.missing:
+            named = ", ".join(f"“{token}”" if token else "empty" for token in sorted(self.tokens))
+            notes.append(f"{_rows(self.missing)} left out for having no value ({named}).")
+        if self.non_finite:
+            notes.append(f"{_rows(self.non_finite)} left out for holding an infinite number.")
+        if self.unreadable:
+            kind = KIND_TITLES[self.attempt.kind].split(" (")[0].lower()
+            notes.append(f"{_rows(self.unreadable)} left out for not being a {kind}, such as “{_short(self.example)}”.")
+        if self.spaced:
+            was = "row had" if self.spaced == 1 else "rows had"
+            notes.append(f"{self.spaced:,} {was} spaces before or after the value; they do not count.")
+        if self.slashes:
+            order = "day/month/year" if self.attempt.day_first else "month/day/year"
+            notes.append(f"Dates with slashes were read as {order}.")
+        return notes
+
+
+# ------------------------------------------------------------------ the two readings
+
+
+def _counts(rows: _Rows, cleaner: _Cleaner) -> ColumnCounts:
+    from privexplorer.data import _values as arrow
+    from privexplorer.data._tally import Tally, count_values
+
+    tally, entries = Tally(), 0
+    for piece, given in rows:
+        values, weights = count_values(piece) if given is None else (piece, given)
+        typed, kept = cleaner.clean(values, weights)
+        entries += int(kept.sum())
+        tally.add(arrow.keep(typed, kept), weights[kept])
+    found, counts = tally.result()
+    notes = cleaner.notes() + rows.notes()
+    if rows.counts is not None and entries > counts.size > 0:
+        notes.append("Some values stand in more than one row; their counts were added.")
+    kind = cleaner.attempt.kind
+    if (kind == "binary" and counts.size > 2) or (kind == "identifier" and counts.size and counts.max() > 1):
+        kind = "category"
+    if 0 < counts.size <= _SORTED_UP_TO:
+        order = arrow.by_count(found, counts)
+        found, counts = found.take(order), counts[np.asarray(order)]
+    counts.setflags(write=False)
+    return ColumnCounts(rows.column.name, kind, counts, cleaner.dropped(rows), tuple(notes), found)
+
+
+def _column(rows: _Rows, cleaner: _Cleaner) -> Column:
+    kind = cleaner.attempt.kind
+    plain = kind in ("count", "number", "date")
+    places: dict[str, int] = {}
+    parts: list[Any] = []
+    total = 0
+    for piece, given in rows:
+        coded = piece.dictionary_encode(null_encoding="encode")
+        codes = np.asarray(coded.indices)
+        if given is not None:
+            total += int(given.sum())
+            if total > ROW_LIMIT:
+                raise DataError(
+                    f"The counts add up to more than {ROW_LIMIT:,} records, too many to write out one by one."
+                )
+            codes = np.repeat(codes, given)
+        weights = np.bincount(codes, minlength=len(coded.dictionary)).astype(np.int64)
+        typed, kept = cleaner.clean(coded.dictionary, weights, dates=True)
+        if plain:
+            values = np.asarray(typed)
+        else:
+            texts = typed.to_pylist()
+            values = np.array(
+                [places.setdefault(text, len(places)) if keep else -1 for text, keep in zip(texts, kept, strict=True)],
+                dtype=np.int32,
+            )
+        parts.append(values[codes[kept[codes]]])
+    empty = np.zeros(0, dtype={"count": "int64", "number": "float64", "date": "datetime64[us]"}.get(kind, "int32"))
+    joined = np.concatenate(parts) if parts else empty
+    joined.setflags(write=False)
+    return Column(
+        rows.column.name, kind, joined, tuple(places), cleaner.dropped(rows), tuple(cleaner.notes() + rows.notes())
+    )
+
+
+def _rows(number: int) -> str:
+    return f"{number:,} row was" if number == 1 else f"{number:,} rows were"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+__all__ = ["Column", "ColumnCounts", "Dropped", "read_column", "read_counts", "require_varied"]
