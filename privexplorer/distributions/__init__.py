@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from privexplorer.distributions.empirical import Empirical
 from privexplorer.distributions.families import (
     Dirichlet,
     Distribution,
@@ -26,7 +27,9 @@ from privexplorer.distributions.fingerprints import (
 )
 from privexplorer.distributions.law import DiscreteLaw, Unit
 
-DiscreteDistribution = Annotated[Uniform | TwoStep | Zipf | Dirichlet | Geometric | Typed, Field(discriminator="kind")]
+DiscreteDistribution = Annotated[
+    Uniform | TwoStep | Zipf | Dirichlet | Geometric | Empirical | Typed, Field(discriminator="kind")
+]
 """What a select box of distributions lists."""
 
 __all__ = [
@@ -34,6 +37,7 @@ __all__ = [
     "DiscreteDistribution",
     "DiscreteLaw",
     "Distribution",
+    "Empirical",
     "Fingerprints",
     "Geometric",
     "NestedSamples",

@@ -241,20 +241,20 @@ def binomial_means(values: FloatArray, probabilities: FloatArray) -> FloatArray:
     sizes = np.minimum(n, np.ceil(centre + 14 * spread + 60)).astype(np.int64) - low + 1
     factorials = special.gammaln(np.arange(n + 1) + 1.0)
     ends = np.cumsum(sizes)
-    cuts = np.searchsorted(ends, np.arange(1_000_000, ends[-1] + 1_000_000, 1_000_000)) if ends.size else []
     means = np.empty(chances.size)
     begin = 0
-    for cut in cuts:
-        stop = min(int(cut) + 1, chances.size)
-        if stop <= begin:
-            continue
+    while begin < chances.size:
+        done = int(ends[begin - 1]) if begin else 0
+        stop = max(begin + 1, int(np.searchsorted(ends, done + 1_000_000, side="right")))
         piece = slice(begin, stop)
-        length, first = sizes[piece], np.concatenate(([0], np.cumsum(sizes[piece])[:-1]))
+        length, first = sizes[piece], ends[piece] - sizes[piece] - done
         counts = np.arange(int(length.sum())) - np.repeat(first - low[piece], length)
         chance = np.repeat(chances[piece], length)
         weights = factorials[n] - factorials[counts] - factorials[n - counts]
         weights += special.xlogy(counts, chance) + special.xlog1py(n - counts, -chance)
-        means[piece] = np.add.reduceat(np.exp(weights) * values[counts], first)
+        weights = np.exp(weights)
+        # the factorials of a large n share a rounding error, which dividing by the total takes out
+        means[piece] = np.add.reduceat(weights * values[counts], first) / np.add.reduceat(weights, first)
         begin = stop
     return means
 
