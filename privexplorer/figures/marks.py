@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from privexplorer.arrays import FloatArray
+from privexplorer.arrays import FloatArray, IntArray
 from privexplorer.figures.grid import Cell, numbers
 from privexplorer.figures.style import (
     CLASSES,
@@ -28,6 +29,8 @@ from privexplorer.studies.chart import Area, Axis, Bars, Chart, HeatMap, Line, M
 from privexplorer.studies.words import plus_minus, significant, with_unit
 
 MANY_POINTS = 2_000
+NEVER_OPEN = ("line-ew", "x-thin")
+"""Markers without an inside."""
 
 
 @dataclass(frozen=True)
@@ -114,12 +117,10 @@ def gaps(values: FloatArray, log: bool) -> list[float | None]:
     bad = ~np.isfinite(values)
     if log:
         bad |= ~(values > 0)
-    if not bad.any():
-        return values.tolist()
     return [None if gap else value for value, gap in zip(values.tolist(), bad.tolist(), strict=True)]
 
 
-def thinned(x: FloatArray, y: FloatArray, most: int = MANY_POINTS) -> FloatArray:
+def thinned(x: FloatArray, y: FloatArray, most: int = MANY_POINTS) -> IntArray:
     """Choose the points of a long curve that are drawn: first, last, lowest and highest of each bin.
 
     Returns
@@ -128,15 +129,15 @@ def thinned(x: FloatArray, y: FloatArray, most: int = MANY_POINTS) -> FloatArray
         Increasing places.
     """
     if len(x) <= most:
-        return np.arange(len(x))
+        return np.arange(len(x), dtype=np.int64)
     edges = np.linspace(0, len(x), most // 4 + 1).astype(int)
     keep = {0, len(x) - 1}
-    for start, stop in zip(edges[:-1], edges[1:], strict=True):
+    for start, stop in pairwise(edges.tolist()):
         part = y[start:stop]
         keep |= {int(start), int(stop) - 1}
         if np.isfinite(part).any():
             keep |= {int(start + np.nanargmin(part)), int(start + np.nanargmax(part))}
-    return np.array(sorted(keep))
+    return np.array(sorted(keep), dtype=np.int64)
 
 
 def line_traces(mark: Line, cell: Cell, kin: Family, axis: Axis) -> list[Spec]:
@@ -222,7 +223,13 @@ def bar_trace(mark: Bars, cell: Cell, axis: Axis) -> Spec:
         "marker": {
             "color": look.colour,
             "line": {"color": look.colour, "width": 1.5},
-            "pattern": {"shape": look.pattern, "fgcolor": look.colour, "bgcolor": tint(look.colour, 0.18), "size": 7},
+            "pattern": {
+                "shape": look.pattern,
+                "fgcolor": tint(look.colour, 0.75),
+                "bgcolor": tint(look.colour, 0.16),
+                "size": 8,
+                "solidity": 0.16,
+            },
         },
         "cliponaxis": False,
         "textposition": "none",
@@ -255,8 +262,8 @@ def point_trace(mark: Points, cell: Cell, kin: Family, axis: Axis) -> Spec:
     high = y if mark.high is None else numbers(mark.high)
     half = None if mark.low is None or mark.high is None else (high - low) / 2
     symbol = kin.markers[mark.role, mark.name]
-    if mark.open and not symbol.endswith("-open"):
-        symbol = f"{symbol}-open"
+    if mark.open:
+        symbol = "circle-open" if symbol in NEVER_OPEN else f"{symbol.removesuffix('-open')}-open"
     words = phrases(mark.hover or default_phrase(mark.name, axis, half is not None), y, half)
     if mark.text is not None:
         words = [f"<b>{label}</b><br>{phrase}" for label, phrase in zip(mark.text, words, strict=True)]

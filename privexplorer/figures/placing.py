@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -36,7 +37,7 @@ def apart(wanted: Sequence[float], heights: Sequence[float], low: float, high: f
     [6.0, 16.0, 50.0]
     """
     offsets = [0.0]
-    for lower, upper in zip(heights, heights[1:], strict=False):
+    for lower, upper in pairwise(heights):
         offsets.append(offsets[-1] + (lower + upper) / 2)
     # isotonic regression (pool adjacent violators) on the centres less their offsets
     blocks: list[list[float]] = []

@@ -19,7 +19,7 @@ from privexplorer.figures.grid import (
     x_axis_of,
     y_axis_of,
 )
-from privexplorer.figures.marks import class_numbers, family, significant_short, traces
+from privexplorer.figures.marks import class_numbers, family, traces
 from privexplorer.figures.placing import Box, Ground
 from privexplorer.figures.style import (
     FONT,
@@ -58,7 +58,8 @@ def sheet(chart: Chart, size: Size) -> Spec:
     size = replace(size, height=sheet_height(chart, size))
     several = len(chart.panels) > 1
     extra = round(size.text * 1.9) if several else 0
-    labelled = end_cells(chart, size.compact)
+    said: set[str] = set()
+    last_in_row = end_cells(chart, size.compact)
     title = f"{chart.title}, draft" if chart.draft else chart.title
     layout = house(title, chart.subtitle, size, extra_top=extra)
     top = layout["margin"]["t"]
@@ -69,7 +70,13 @@ def sheet(chart: Chart, size: Size) -> Spec:
     data: list[Spec] = []
     annotations: list[Spec] = []
     shapes: list[Spec] = []
+    grounds: list[Ground] = []
     laid = cells(chart, size, right, top)
+    deeper = category_depth(laid, size)
+    if deeper:
+        size = replace(size, height=size.height + deeper)
+        layout["height"] = size.height
+        layout["margin"]["b"] += deeper
     for cell, panel in zip(laid, chart.panels, strict=True):
         x, y = x_axis_of(chart, panel), y_axis_of(chart, panel)
         layout |= axes(chart, panel, cell, size, laid)
@@ -80,10 +87,9 @@ def sheet(chart: Chart, size: Size) -> Spec:
             data += traces(mark, cell, kin, y, x)
         if several and panel.title:
             annotations.append(panel_title(panel, cell, size))
-        if cell.place in labelled:
-            notes = names_at_end(chart, labelled[cell.place], cell, size)
-            annotations += notes
-        annotations += names_inside(panel, cell, size, ground, several)
+        if cell.place in last_in_row:
+            annotations += names_at_end(chart, panel, cell, size, said)
+        grounds.append(ground)
         more, lines = references(panel, cell, size, ground)
         annotations += more
         shapes += lines
@@ -92,6 +98,8 @@ def sheet(chart: Chart, size: Size) -> Spec:
                 note("No positive value to show on this scale.", 0.5, 0.5, size.text, name="nothing")
                 | {"xref": f"{cell.axes[0]} domain", "yref": f"{cell.axes[1]} domain"}
             )
+    for cell, panel, ground in zip(laid, chart.panels, grounds, strict=True):
+        annotations += names_inside(panel, cell, size, ground, said)
     if any(isinstance(mark, HeatMap) for mark in chart.marks()):
         layout["hovermode"] = "closest"
     bars = [mark for mark in chart.marks() if isinstance(mark, Bars)]
@@ -126,8 +134,12 @@ def axes(chart: Chart, panel: Panel, cell: Cell, size: Size, laid: Sequence[Cell
     own_x = any(other.x is not None for other in chart.panels)
     own_y = not chart.shared_y or any(other.y is not None for other in chart.panels)
     title = x_title(x, size, cell.width) if own_x or cell.lowest else ""
-    across = x_axis(title, size) | scale(x, cell.x, narrow) | {"domain": list(cell.x_domain), "anchor": cell.axes[1]}
-    upright = y_axis(size) | scale(y, cell.y, size.compact or cell.height < 200)
+    across = (
+        x_axis(title, size)
+        | scale(x, cell.x, narrow, category_ticks(cell, size))
+        | {"domain": list(cell.x_domain), "anchor": cell.axes[1]}
+    )
+    upright = y_axis(size) | scale(y, cell.y, cell.height < 150)
     upright |= {"domain": list(cell.y_domain), "anchor": cell.axes[0]}
     if any(isinstance(mark, HeatMap) for mark in panel.marks):
         upright |= {"ticks": "outside", "ticklen": 5, "tickcolor": SOFT, "showgrid": False}
@@ -144,7 +156,29 @@ def axes(chart: Chart, panel: Panel, cell: Cell, size: Size, laid: Sequence[Cell
     return {f"xaxis{number}": across, f"yaxis{number}": upright}
 
 
-def scale(axis: Axis, span: Range, few: bool) -> Spec:
+def category_ticks(cell: Cell, size: Size) -> tuple[list[str], int]:
+    """Return the names under the bars, wrapped to the room that each has, and their angle if even that is too wide."""
+    names = cell.x.categories
+    room = cell.width / max(len(names), 1) - 6
+    texts = [wrapped(name, max(5, int(room / (0.5 * size.text)))) for name in names]
+    if any(block_width(text, size.text) > room * 1.08 for text in texts):
+        return list(names), -40
+    return texts, 0
+
+
+def category_depth(laid: Sequence[Cell], size: Size) -> int:
+    """Pixels that the names of categories need beyond one line."""
+    deepest = 0.0
+    for cell in laid:
+        if cell.x.scale == "category":
+            texts, angle = category_ticks(cell, size)
+            for text in texts:
+                deep = block_width(text, size.text) * 0.65 if angle else block_height(text, size.text)
+                deepest = max(deepest, deep - size.text * 1.2)
+    return round(deepest)
+
+
+def scale(axis: Axis, span: Range, few: bool, categories: tuple[list[str], int] = ([], 0)) -> Spec:
     """Return type, range and ticks of an axis."""
     if span.scale == "category":
         return {
@@ -154,7 +188,8 @@ def scale(axis: Axis, span: Range, few: bool) -> Spec:
             "range": [span.low, span.high],
             "tickmode": "array",
             "tickvals": list(span.categories),
-            "ticktext": [wrapped(name, LABEL_CHARACTERS) for name in span.categories],
+            "ticktext": categories[0],
+            "tickangle": categories[1],
             "ticks": "",
         }
     suffix = axis.unit if axis.unit in SUFFIXES else ""
@@ -180,10 +215,21 @@ def hover_head(axis: Axis, span: Range, panel: Panel) -> str:
     if span.scale == "category":
         return "<b>%{x}</b>"
     whole = all(bool(np.all(numbers(mark.x) == np.round(numbers(mark.x)))) for mark in panel.marks)
-    value = "%{x:,d}" if whole else "%{x:,.3~r}"
+    value = "%{x:,d}" if whole else f"%{{x:,.{digits(panel)}~r}}"
     if axis.unit:
         value += axis.unit if axis.unit in SUFFIXES else NO_BREAK + axis.unit
     return f"<b>At {axis.symbol} = {value}</b>" if axis.symbol else f"<b>{axis.title}: {value}</b>"
+
+
+def digits(panel: Panel) -> int:
+    """Return 2 where two digits tell all x values apart, else 3 or 4."""
+    for count in (2, 3):
+        if all(
+            len({f"{value:.{count - 1}e}" for value in values}) == len(values)
+            for values in (set(numbers(mark.x).tolist()) for mark in panel.marks)
+        ):
+            return count
+    return 4
 
 
 def panel_title(panel: Panel, cell: Cell, size: Size) -> Spec:
@@ -202,7 +248,7 @@ def nothing_to_show(panel: Panel, cell: Cell) -> bool:
     """Whether no value of a panel can stand on its axis."""
     if isinstance_any(panel, HeatMap):
         return False
-    values = [numbers(mark.low if isinstance(mark, Spread) else mark.y) for mark in panel.marks]  # type: ignore[union-attr]
+    values = [numbers(mark.low if isinstance(mark, Spread) else mark.y) for mark in panel.marks]
     return not any(bool(np.any(part > 0 if cell.y.scale == "log" else np.isfinite(part))) for part in values)
 
 
@@ -245,14 +291,11 @@ def at_end(mark: Mark, cell: Cell) -> bool:
     return spot[0] >= AT_THE_END
 
 
-def end_cells(chart: Chart, compact: bool) -> dict[int, tuple[Panel, ...]]:
-    """Say beside which panels names stand, and whose: once, beside the first row's last panel.
-
-    Panels whose curves have names of their own (other names in each panel) are named one by one where they
-    stand at the right edge.
-    """
+def end_cells(chart: Chart, compact: bool) -> set[int]:
+    """Return the places of each row's last panel: names stand beside the first of them that shows the curve."""
     _, columns = rows_and_columns(chart, compact)
-    return {columns - 1: chart.panels}
+    count = len(chart.panels)
+    return {min(start + columns, count) - 1 for start in range(0, count, columns)}
 
 
 def margin(chart: Chart, size: Size) -> int:
@@ -267,26 +310,22 @@ def margin(chart: Chart, size: Size) -> int:
     return round(max((block_width(text, size.text) for text in texts), default=14) + 16)
 
 
-def names_at_end(chart: Chart, panels: Sequence[Panel], cell: Cell, size: Size) -> list[Spec]:
-    """Name every curve once, in the margin right of one panel."""
-    several = len(chart.panels) > 1
-    home = chart.panels[cell.place]
-    rest = [mark for panel in panels if panel is not home for mark in panel.marks]
+def names_at_end(chart: Chart, panel: Panel, cell: Cell, size: Size, said: set[str]) -> list[Spec]:
+    """Name the curves of a panel in the margin right of it, unless they have been named; adds to ``said``."""
     found: dict[str, EndLabel] = {}
     base = 0.0
-    for mark in (*home.marks, *rest):
-        label = named(mark)
-        if label is None or mark.name in found or isinstance(mark, HeatMap | Spread):
+    for mark in panel.marks:
+        label, spot = named(mark), end_of(mark, cell)
+        if isinstance(mark, HeatMap) or label is None or spot is None or not at_end(mark, cell):
             continue
-        if not at_end(mark, cell) and not (several and isinstance(mark, Line)):
-            continue
-        spot = end_of(mark, cell) or (1.0, 0.0)
         height = spot[1]
         if isinstance(mark, Area) or (isinstance(mark, Bars) and mark.stack):
             last = float(np.nan_to_num(numbers(mark.y))[-1])
             height = float(cell.y.share(np.array([base + last / 2]))[0])
             base += last
-        found[mark.name] = EndLabel(mark.role, label, height, bool(getattr(mark, "main", False)), mark.name)
+        if mark.name not in said:
+            found[mark.name] = EndLabel(mark.role, label, height, bool(getattr(mark, "main", False)), mark.name)
+    said |= set(found)
     labels = list(found.values())
     if chart.names:
         rank = {name: place for place, name in enumerate(chart.names)}
@@ -314,27 +353,45 @@ def solid_ground(panel: Panel, cell: Cell) -> Ground:
         if isinstance(mark, Spread):
             for edge in (mark.low, mark.high):
                 ground.curve(*cell.pixels(x, numbers(edge)))
-        elif isinstance(mark, Points | Bars):
-            ground.points(*cell.pixels(x, numbers(mark.y)), getattr(mark, "size", 9) + 2)
+        elif isinstance(mark, Points):
+            ground.points(*cell.pixels(x, numbers(mark.y)), mark.size + 2)
+        elif isinstance(mark, Bars):
+            continue
         else:
             ground.curve(*cell.pixels(x, numbers(mark.y)))
+    ground.boxes += bar_boxes(panel, cell)
     return ground
 
 
-def names_inside(panel: Panel, cell: Cell, size: Size, ground: Ground, several: bool) -> list[Spec]:
-    """Name what has no end at the right edge: points, spreads, curves that stop early; and label single points."""
+def bar_boxes(panel: Panel, cell: Cell) -> list[Box]:
+    """Return the room that bars take, one box per place on the x axis."""
+    tops: dict[float, float] = {}
+    for mark in panel.marks:
+        if isinstance(mark, Bars):
+            for x, y in zip(cell.x.places(mark.x).tolist(), np.nan_to_num(numbers(mark.y)).tolist(), strict=True):
+                tops[x] = tops.get(x, 0.0) + y if mark.stack else max(tops.get(x, 0.0), y)
+    if not tops:
+        return []
+    wide = 0.65 * cell.width / max(len(tops), 1)
+    xs, ys = cell.pixels(np.array(list(tops)), np.array(list(tops.values())))
+    ys = np.nan_to_num(ys)
+    return [Box(a, b / 2, wide, b) for a, b in zip(xs.tolist(), ys.tolist(), strict=True)]
+
+
+def names_inside(panel: Panel, cell: Cell, size: Size, ground: Ground, said: set[str]) -> list[Spec]:
+    """Name what no margin names: points, spreads, curves that stop early; and label single points and maps."""
     out: list[Spec] = []
     for mark in panel.marks:
+        if isinstance(mark, HeatMap):
+            out += map_words(mark, cell, size)
+            continue
         if isinstance(mark, Points) and mark.text is not None:
             out += point_texts(mark, cell, size, ground)
-        elif isinstance(mark, HeatMap):
-            out += map_words(mark, cell, size)
-        elif isinstance(mark, Spread):
-            if mark.label and cell.place == 0:
+        elif mark.label and mark.name not in said:
+            said.add(mark.name)
+            if isinstance(mark, Spread):
                 out += spread_name(mark, cell, size, ground)
-        elif named(mark) is not None and not at_end(mark, cell):
-            # with several panels the curves are named in the margin, the points in the first panel
-            if not several or (isinstance(mark, Points) and cell.place == 0):
+            else:
                 out += name_beside(mark, cell, size, ground)
     return out
 
@@ -352,32 +409,34 @@ def inside(text: str, spot: Box, cell: Cell, size: Size, colour: str, name: str,
 
 def name_beside(mark: Line | Points | Bars | Area, cell: Cell, size: Size, ground: Ground) -> list[Spec]:
     """Name points, or a curve that stops early, where there is room beside them."""
-    text = mark.label or ""
+    text = wrapped(mark.label or "", LABEL_CHARACTERS if isinstance(mark, Line) else 30)
+    if getattr(mark, "main", False):
+        text = f"<b>{text}</b>"
     xs, ys = cell.pixels(cell.x.places(mark.x), numbers(mark.y))
     good = np.flatnonzero(np.isfinite(xs) & np.isfinite(ys) & (ys >= 0) & (ys <= cell.height))
     if not good.size:
         return []
     wide, high = block_width(text, size.text), block_height(text, size.text)
-    middle = good[np.argsort(np.abs(good - good[len(good) // 2]), kind="stable")]
+    order = good[np.argsort(np.abs(good - good[len(good) // 2]), kind="stable")]
     if isinstance(mark, Line):
-        last = good[-1]
-        middle = np.concatenate([[last], good[::-1][: max(1, len(good) // 2)]])
+        order = good[::-1]
     candidates = []
-    for place in middle[:12].tolist():
+    for place in order[:12].tolist():
         a, b = float(xs[place]), float(ys[place])
-        candidates += [
+        around = [
             Box(a, b - high / 2 - 9, wide, high),
             Box(a, b + high / 2 + 9, wide, high),
             Box(a + wide / 2 + 10, b, wide, high),
             Box(a - wide / 2 - 10, b, wide, high),
         ]
+        candidates += [around[2], *around] if isinstance(mark, Line) else around
     spot = candidates[ground.best(candidates)]
     return [inside(text, spot, cell, size, ROLES[mark.role].colour, f"label {mark.name}")]
 
 
 def point_texts(mark: Points, cell: Cell, size: Size, ground: Ground) -> list[Spec]:
     """Write the names of single points beside them; a name without any free place shows on hover only."""
-    out = []
+    out: list[Spec] = []
     xs, ys = cell.pixels(cell.x.places(mark.x), numbers(mark.y))
     for text, a, b in zip(mark.text or (), xs.tolist(), ys.tolist(), strict=True):
         if not text or not (math.isfinite(a) and math.isfinite(b)) or len(out) >= 60:
@@ -416,27 +475,30 @@ def point_texts(mark: Points, cell: Cell, size: Size, ground: Ground) -> list[Sp
 
 
 def spread_name(mark: Spread, cell: Cell, size: Size, ground: Ground) -> list[Spec]:
-    """Name a band on the band, just inside its upper edge, where it has room."""
+    """Name a band on the band: midway between its edge and the next curve, where they are furthest apart."""
     text = mark.label or ""
-    xs, tops = cell.pixels(cell.x.places(mark.x), numbers(mark.high))
-    _, floors = cell.pixels(cell.x.places(mark.x), numbers(mark.low))
-    tops, floors = np.clip(tops, 0, cell.height), np.clip(np.nan_to_num(floors), 0, cell.height)
+    x = cell.x.places(mark.x)
+    xs, tops = cell.pixels(x, numbers(mark.high))
+    _, floors = cell.pixels(x, numbers(mark.low))
+    floors = np.where(np.isnan(floors) & np.isfinite(tops), 0.0, floors)
     wide, high = block_width(text, size.text), block_height(text, size.text)
-    boxes = []
-    for at in np.linspace(wide / 2 + 8, cell.width - wide / 2 - 8, 25):
-        ends = np.array([at - wide / 2, at, at + wide / 2])
-        top, floor = float(np.interp(ends, xs, tops).min()), float(np.interp(ends, xs, floors).max())
-        if top - floor > high + 8:
-            boxes += [Box(float(at), top - high / 2 - 3, wide, high), Box(float(at), floor + high / 2 + 3, wide, high)]
+    boxes: list[tuple[float, Box]] = []
+    for at in np.linspace(wide / 2 + 6, cell.width - wide / 2 - 6, 41).tolist():
+        top, floor = float(np.interp(at, xs, tops)), float(np.interp(at, xs, floors))
+        if not (math.isfinite(top) and math.isfinite(floor)):
+            continue
+        top, floor = min(top, cell.height), max(floor, 0.0)
+        edges = [float(np.interp(at, a, b)) for a, b in ground.curves if a[0] <= at <= a[-1]]
+        edges = sorted({floor, top, *(edge for edge in edges if floor < edge < top)})
+        for lower, upper in (edges[-2:], edges[:2]) if len(edges) > 1 else ():
+            box = Box(at, (lower + upper) / 2, wide, high)
+            if not any(box.overlaps(other) for other in ground.boxes):
+                boxes.append((upper - lower - 0.01 * at / cell.width, box))
     if not boxes:
-        widest = int(np.argmax(np.nan_to_num(tops - floors)))
-        a = float(np.clip(xs[widest], wide / 2, cell.width - wide / 2))
-        boxes = [
-            Box(a, float(tops[widest]) + high / 2 + 4, wide, high),
-            Box(a, float(floors[widest]) - high / 2 - 4, wide, high),
-        ]
-    spot = boxes[ground.best(boxes)]
-    return [inside(text, spot, cell, size, ROLES[mark.role].colour, f"label {mark.name}")]
+        return []
+    spot = max(boxes, key=lambda item: item[0])[1]
+    ground.boxes.append(spot)
+    return [inside(text, spot, cell, size, INK, f"label {mark.name}")]
 
 
 # ---------------------------------------------------------------- maps
@@ -450,34 +512,34 @@ def map_words(mark: HeatMap, cell: Cell, size: Size) -> list[Spec]:
     classes = class_numbers(np.asarray(mark.z, dtype=np.float64), mark.levels)
     taken: list[Box] = []
     if mark.you is not None:
-        spot = cell.x.share(np.array([mark.you[0]]))[0], cell.y.share(np.array([mark.you[1]]))[0]
-        taken.append(Box(float(spot[0]) * cell.width + 20, float(spot[1]) * cell.height, 80, 24))
+        a, b = cell.pixels(np.array([mark.you[0]]), np.array([mark.you[1]]))
+        taken.append(Box(float(a[0]) + 20, float(b[0]), 80, 24))
     regions = []
-    for a, b, text in mark.regions:
+    for right, up, text in mark.regions:
         lines = wrapped(text, 16)
         place = Box(
-            float(cell.x.share(np.array([a]))[0]) * cell.width,
-            float(cell.y.share(np.array([b]))[0]) * cell.height,
+            float(cell.x.share(np.array([right]))[0]) * cell.width,
+            float(cell.y.share(np.array([up]))[0]) * cell.height,
             block_width(lines, size.text),
             block_height(lines, size.text),
         )
         regions.append((lines, place, _class_at(classes, x, y, place.x / cell.width, place.y / cell.height)))
         taken.append(place)
     count = len(mark.levels)
-    for place, level in enumerate(mark.levels):
-        wanted = 0.76 - 0.36 * place / max(count - 1, 1)
+    for step, level in enumerate(mark.levels):
+        wanted = 0.76 - 0.36 * step / max(count - 1, 1)
         text = mark.level_text.format(level)
         wide, high = text_width(text, size.text) + 8, size.text * 1.5
-        found = crossing(classes, x, y, place + 1.0, wanted, taken, wide, high, cell)
+        found = crossing(classes, x, y, step + 1.0, wanted, taken, wide, high, cell)
         if found is None:
             continue
         taken.append(found)
         out.append(inside(text, found, cell, size, INK, f"level {text}", **behind))
-    for lines, spot, shade in regions:
+    for lines, where, shade in regions:
         light = shade < 0.62 * (count + 1)
         dark = shade >= 0.85 * (count + 1)
         out.append(
-            inside(f"<b>{lines}</b>", spot, cell, size, PAPER if dark else INK, f"region {plain(lines)}")
+            inside(f"<b>{lines}</b>", where, cell, size, PAPER if dark else INK, f"region {plain(lines)}")
             | ({} if light or dark else behind)
         )
     if mark.you is not None:
@@ -557,7 +619,7 @@ def references(panel: Panel, cell: Cell, size: Size, ground: Ground) -> tuple[li
                 "y0": level,
                 "y1": level,
                 "layer": "below",
-                "line": {"color": SOFT, "width": 1, "dash": "1px,3px"},
+                "line": {"color": SOFT, "width": 1, "dash": "5px,4px"},
             }
         )
         if not text:

@@ -193,7 +193,7 @@ def house(title: str, subtitle: str, size: Size, *, right: int = 30, extra_top: 
     """
     text = size.text
     if size.compact:
-        title, subtitle = wrapped(title, 44), wrapped(subtitle, SUBTITLE_CHARACTERS)
+        title, subtitle = wrapped(title, 42), wrapped(subtitle, 52)
     lines = title.count("<br") + subtitle.count("<br")
     grey = f"<br><span style='font-weight:400;font-size:{text}px;color:{SOFT}'>{subtitle}</span>" if subtitle else ""
     return {
@@ -340,7 +340,7 @@ def nice_step(span: float, parts: int = 5) -> float:
     Examples
     --------
     >>> nice_step(1.0), nice_step(0.83), nice_step(3_000)
-    (0.2, 0.2, 500.0)
+    (0.2, 0.2, 1000.0)
     """
     raw = span / parts
     power = 10.0 ** math.floor(math.log10(raw))
@@ -407,7 +407,7 @@ def linear_ends(low: float, high: float, zero: bool = False) -> tuple[float, flo
         high = 1.0
     if low == 0 and high > 0 and zero is False and high == low:
         high = 1.0
-    step = nice_step(high - low)
+    step = nice_step(high - low, 8)
     bottom, top = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
     return float(f"{bottom:.10g}"), float(f"{top:.10g}")
 

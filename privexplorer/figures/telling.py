@@ -10,7 +10,7 @@ from privexplorer.arrays import FloatArray
 from privexplorer.figures.grid import numbers, x_axis_of, y_axis_of
 from privexplorer.figures.marks import significant_short
 from privexplorer.figures.style import plain
-from privexplorer.studies.chart import Area, Axis, Bars, Chart, HeatMap, Line, Mark, Panel, Points, Spread
+from privexplorer.studies.chart import Area, Axis, Bars, Chart, HeatMap, Line, Mark, Points, Spread
 from privexplorer.studies.words import listed, significant, with_unit
 
 MOST_NAMED = 8
@@ -21,6 +21,7 @@ def describe(chart: Chart) -> str:
 
     Examples
     --------
+    >>> from privexplorer.studies.chart import Panel
     >>> error = Line("private", [0.1, 1.0], [0.2, 0.05], "private")
     >>> x, y = Axis("ε", "log", symbol="ε"), Axis("error", "log", unit="nats")
     >>> describe(Chart("Error", "in nats", x, y, (Panel((error,)),)))

@@ -15,6 +15,7 @@ SPARE_BUTTONS = (
     "toggleSpikelines",
     "hoverClosestCartesian",
     "hoverCompareCartesian",
+    "sendChartToCloud",
 )
 
 
@@ -31,6 +32,7 @@ def config(name: str = "privexplorer", image: Literal["png", "svg"] = "png") -> 
     return {
         "displayModeBar": "hover",
         "displaylogo": False,
+        "showSendToCloud": False,
         "modeBarButtonsToRemove": list(SPARE_BUTTONS),
         "toImageButtonOptions": {"format": image, "filename": file_name(name), "scale": 2},
         "doubleClick": "reset",
