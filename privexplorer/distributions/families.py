@@ -83,6 +83,7 @@ class Zipf(Distribution):
         "Leave out the last symbol",
         "The published experiment code has k - 1 symbols in this family; switch on to compare with it.",
         key="drop_last",
+        advanced=True,
     )
 
     def law(self, tables: Tables | None = None) -> DiscreteLaw:

@@ -228,6 +228,7 @@ class Polynomial(AdditiveEntropy):
         "Degree L",
         "Used with own values. High: little bias, large sensitivity.",
         key="degree",
+        when=("preset", "custom"),
         ge=1,
         le=HIGHEST_DEGREE,
     )
@@ -236,6 +237,7 @@ class Polynomial(AdditiveEntropy):
         "Interval M",
         "Used with own values. The polynomial fits frequencies up to M/n.",
         key="interval",
+        when=("preset", "custom"),
         gt=0,
         le=1000,
     )
@@ -244,6 +246,7 @@ class Polynomial(AdditiveEntropy):
         "Largest count N",
         "Used with own values. Counts up to N go through the polynomial.",
         key="cutoff",
+        when=("preset", "custom"),
         ge=1,
         le=200,
     )

@@ -46,7 +46,8 @@ def field(
     unit: str | None = None,
     titles: dict[str, str] | None = None,
     ends: tuple[str, str] | None = None,
-    widget: str | None = None,
+    when: tuple[str, str] | None = None,
+    advanced: bool = False,
     **bounds: Any,
 ) -> Any:
     """Declare one setting of a record: a pydantic ``Field`` with what the form and the link need.
@@ -67,6 +68,10 @@ def field(
         ``"log"`` draws a slider on decimal steps from ``low`` to the upper bound.
     titles : dict, optional
         Words for the values of a ``Literal`` field.
+    when : (field, value), optional
+        The form shows this field only while a field beside it has this value; otherwise it keeps its start value.
+    advanced : bool
+        The form shows it in the closed part "More options".
     **bounds
         ``gt``, ``ge``, ``lt``, ``le``, ``min_length``, ``max_length``, ``discriminator`` ...
     """
@@ -74,7 +79,8 @@ def field(
         name: value
         for name, value in (
             ("key", key), ("group", group), ("scale", scale), ("low", low), ("unit", unit),
-            ("titles", titles), ("ends", list(ends) if ends else None), ("widget", widget),
+            ("titles", titles), ("ends", list(ends) if ends else None),
+            ("when", list(when) if when else None), ("advanced", advanced or None),
         )
         if value is not None
     }  # fmt: skip

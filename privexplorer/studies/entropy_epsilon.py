@@ -18,7 +18,7 @@ from privexplorer.studies import _entropy as core
 from privexplorer.studies.base import Preset, stacked
 from privexplorer.studies.chart import Axis, Chart
 from privexplorer.studies.entropy_error import DASHES, EntropyError, EntropyScenario, upper_bound
-from privexplorer.studies.result import Card, Result, tidy
+from privexplorer.studies.result import Card, Result
 from privexplorer.studies.words import plus_minus, ratio, significant, with_unit
 
 
@@ -61,7 +61,9 @@ class EntropyEpsilon(EntropyError):
             Preset("A thousand people", make()),
             Preset("A hundred people", make(distribution=Zipf(k=100, exponent=1.0), n=100)),
             Preset("A large survey", make(n=100_000, estimators=(PlugIn(),))),
-            Preset("Two estimators", make(distribution=Uniform(k=1000), estimators=(PlugIn(), Polynomial()), bounds=False)),
+            Preset(
+                "Two estimators", make(distribution=Uniform(k=1000), estimators=(PlugIn(), Polynomial()), bounds=False)
+            ),
         )
 
     def grid(self, scenario: Any) -> Any:
@@ -90,9 +92,10 @@ class EntropyEpsilon(EntropyError):
             bound = upper_bound(prepared.bias[-1], np.full(grid.shape, n), sens[-1], sens[-1] / grid)
             rows.append(("upper bound", grid, bound / unit, 0.0))
             lower = np.array([core.lower_bound_shape(prepared.law.k, n, epsilon) for epsilon in grid])
-            rows.append(("lower bound (shape only)", grid, lower / unit, 0.0))
+            rows.append(("lower bound (shape only)", grid, core.moved_below(lower, private.rmse) / unit, 0.0))
         result = self.told(scenario, prepared, rows, mine, sens, blocks)
-        return self.retold(result, scenario, mine[-1], float(sens[-1, 0]))
+        quiet = core.quiet_curve(blocks, len(scenario.estimators) - 1, prepared.truth)
+        return self.retold(result, scenario, mine[-1], float(quiet.rmse[0]), float(sens[-1, 0]))
 
     def squares(
         self,
@@ -104,33 +107,47 @@ class EntropyEpsilon(EntropyError):
         epsilons: FloatArray,
         cap: float | None,
     ) -> FloatArray:
-        """Expected squared errors, shape (trials, epsilons)."""
+        """Return expected squared errors, shape (trials, epsilons)."""
         scales = core.noise_scales(scenario.noise_rule, blocks, place, sens, prepared, 1.0)[..., :1] / epsilons
         estimates = np.repeat(blocks[:, 3 * place + 1, :1], epsilons.size, axis=1)
         low, high = (0.0, cap) if cap is not None else (-math.inf, math.inf)
         return core.private_squares(estimates, prepared.truth, scales, low, high)
 
-    def retold(self, result: Result, scenario: Any, mine: tuple[core.Curve, core.Curve], delta: float) -> Result:
+    def retold(
+        self, result: Result, scenario: Any, mine: tuple[core.Curve, core.Curve], quiet: float, delta: float
+    ) -> Result:
         """Say it in terms of ε."""
         unit, words = core.unit_size(scenario.unit), scenario.unit
         plain, private = mine
         value, error = plus_minus(private.rmse[0] / unit, 2 * private.error[0] / unit)
         value0, error0 = plus_minus(plain.rmse[0] / unit, 2 * plain.error[0] / unit)
         price = float(private.rmse[0] / plain.rmse[0])
-        free = epsilon_for_inflation(0.05, delta, float(plain.rmse[0]))
-        double = epsilon_for_inflation(1.0, delta, float(plain.rmse[0]))
+        free = epsilon_for_inflation(0.05, delta, quiet)
+        double = epsilon_for_inflation(1.0, delta, quiet)
         cards = (
-            Card("Private error", with_unit(value, words), error, f"At ε = {scenario.epsilon:g}; ± is two standard errors."),
+            Card(
+                "Private error",
+                with_unit(value, words),
+                error,
+                f"At ε = {scenario.epsilon:g}; ± is two standard errors.",
+            ),
             Card("Without privacy", with_unit(value0, words), error0, "The same estimator without noise."),
             Card("Twice the error at", f"ε = {significant(double, 2)}", "unclipped", "Closed form of properties §2."),
-            Card("Next to nothing from", f"ε = {significant(free, 2)}", "at most 5% more", "Closed form of properties §2."),
+            Card(
+                "Next to nothing from",
+                f"ε = {significant(free, 2)}",
+                "at most 5% more",
+                "Closed form of properties §2.",
+            ),
         )
         shows = (
             f"With **{scenario.n:,} people** and **ε = {scenario.epsilon:g}**, a private estimate is typically off by "
-            f"**{with_unit(value, words)}**, {ratio(price)} the error without privacy. From ε = {significant(free, 2)} on "
-            f"privacy adds less than 5%: there the sample size limits you, not privacy. Below ε = {significant(double, 2)} "
+            f"**{with_unit(value, words)}**, {ratio(price)} the error without privacy. From ε = "
+            f"{significant(free, 2)} on "
+            "privacy adds less than 5%: there the sample size limits you, not privacy. Below ε = "
+            f"{significant(double, 2)} "
             f"the noise more than doubles the error."
-            + (" The lower bound shows a shape only; its constant is set to one." if scenario.bounds else "")
+            + (" The lower bound shows a shape only; its constant is unknown." if scenario.bounds else "")
         )
         takeaway = (
             f"Error of an entropy estimate against epsilon for {scenario.n:,} people: {value} {words} at epsilon "

@@ -24,7 +24,7 @@ from privexplorer.studies import _entropy as core
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
 from privexplorer.studies.chart import Axis, Chart, Line, Panel, Spread
 from privexplorer.studies.result import Card, Result, tidy
-from privexplorer.studies.words import plus_minus, ratio, significant, whole, with_unit
+from privexplorer.studies.words import percent, plus_minus, ratio, significant, whole, with_unit
 
 ESTIMATORS = ("plug-in", "miller-madow", "poly")
 Estimators = Annotated[tuple[EntropyEstimator, ...], once_each(ESTIMATORS)]
@@ -52,6 +52,7 @@ class EntropyScenario(Scenario):
         "unclipped answers.",
         key="clip",
         group="Privacy",
+        advanced=True,
     )
     noise_rule: core.Rule = field(
         "exact",
@@ -61,17 +62,25 @@ class EntropyScenario(Scenario):
         key="noise",
         group="Privacy",
         titles=core.RULES,
+        advanced=True,
     )
     estimators: Estimators = field(
-        (Polynomial(),), "Estimators", "Each is shown with and without privacy.", key="est", group="Method", min_length=1
+        (Polynomial(),),
+        "Estimators",
+        "Each is shown with and without privacy.",
+        key="est",
+        group="Method",
+        min_length=1,
     )
-    unit: Unit = field("nats", "Unit", "One bit is 0.693 nats.", key="unit", group="Method")
+    unit: Unit = field("nats", "Unit", "One bit is 0.693 nats.", key="unit", group="Method", advanced=True)
     bounds: bool = field(
         True,
         "Show the bounds",
-        "An upper bound that is a theorem for this distribution, and the worst-case lower bound, whose constant is unknown.",
+        "An upper bound that is a theorem for this distribution, and the worst-case lower bound, whose constant is "
+        "unknown.",
         key="bounds",
         group="Method",
+        advanced=True,
     )
     trials: Trials = 200
     seed: Seed = 0
@@ -93,7 +102,9 @@ class EntropyError(Study[EntropyErrorScenario]):
 
     id: ClassVar[str] = "entropy-error"
     question: ClassVar[str] = "How large is the error of a private entropy estimate?"
-    lead: ClassVar[str] = "Draw a sample, estimate its entropy, add just enough noise for ε, and compare with the truth."
+    lead: ClassVar[str] = (
+        "Draw a sample, estimate its entropy, add just enough noise for ε, and compare with the truth."
+    )
     tab: ClassVar[str] = "Error against n"
     card: ClassVar[str] = "Error against the sample size, with and without privacy, under a bound."
     link: ClassVar[str] = "See the error"
@@ -183,7 +194,9 @@ class EntropyError(Study[EntropyErrorScenario]):
             bound = upper_bound(prepared.bias[-1], ns, sens[-1], sens[-1] / scenario.epsilon)
             rows.append(("upper bound", prepared.ns, bound / unit, 0.0))
             lower = np.array([core.lower_bound_shape(prepared.law.k, n, scenario.epsilon) for n in ns])
-            rows.append(("lower bound (shape only)", prepared.ns, lower / unit, 0.0))
+            rows.append(
+                ("lower bound (shape only)", prepared.ns, core.moved_below(lower, curves[-1][1].rmse) / unit, 0.0)
+            )
         return self.told(scenario, prepared, rows, curves, sens, blocks)
 
     def told(
@@ -204,29 +217,47 @@ class EntropyError(Study[EntropyErrorScenario]):
         value, error = plus_minus(private.rmse[-1] / unit, 2 * private.error[-1] / unit)
         value0, error0 = plus_minus(plain.rmse[-1] / unit, 2 * plain.error[-1] / unit)
         price = private.rmse / plain.rmse
-        free = epsilon_for_inflation(0.05, delta, float(plain.rmse[-1]))
+        quiet = core.quiet_curve(blocks, best, prepared.truth)
+        added = private.rmse / quiet.rmse
+        free = epsilon_for_inflation(0.05, delta, float(quiet.rmse[-1]))
         cards = [
-            Card("Private error", with_unit(value, words), error, f"Root-mean-square error at n = {n:,}; ± is two standard errors."),
-            Card("Without privacy", with_unit(value0, words), error0, "The same estimator without noise, with its own tuning."),
-            Card("Price of privacy", ratio(price[-1]), "private ÷ without", f"At n = {n:,} and ε = {scenario.epsilon:g}."),
+            Card(
+                "Private error",
+                with_unit(value, words),
+                error,
+                f"Root-mean-square error at n = {n:,}; ± is two standard errors.",
+            ),
+            Card(
+                "Without privacy",
+                with_unit(value0, words),
+                error0,
+                "The same estimator without noise, with its own tuning.",
+            ),
+            Card(
+                "Price of privacy", ratio(price[-1]), "private ÷ without", f"At n = {n:,} and ε = {scenario.epsilon:g}."
+            ),
             Card(
                 "Next to nothing from",
                 f"ε = {significant(free, 2)}",
                 "at most 5% more",
-                "From this ε on, the noise adds at most 5% to the error without privacy (unclipped closed form).",
+                "From this ε on, the noise adds at most 5% to the error (unclipped closed form).",
             ),
         ]
-        cheap = np.flatnonzero(price <= 1.05)
+        cheap = np.flatnonzero(added <= 1.05)
         where = (
-            f"From n = {whole(prepared.ns[cheap[0]])} on, privacy adds less than 5%."
-            if cheap.size and np.all(price[cheap[0] :] <= 1.05)
-            else f"On this range privacy never adds less than 5%; that would take ε = {significant(free, 2)} at n = {n:,}."
+            "On this whole range the noise adds less than 5%."
+            if cheap.size == added.size
+            else f"From n = {whole(prepared.ns[cheap[0]])} on, the noise adds less than 5%."
+            if cheap.size and np.all(added[cheap[0] :] <= 1.05)
+            else f"The noise adds {percent(added[-1] - 1)} at n = {n:,}; for less than 5% it takes ε = "
+            f"{significant(free, 2)}."
         )
         shows = (
-            f"With **{n:,} people** and **ε = {scenario.epsilon:g}**, a private estimate ({estimator.title.lower()}) is "
+            f"With **{n:,} people** and **ε = {scenario.epsilon:g}**, a private estimate "
+            f"({estimator.title.lower()}) is "
             f"typically off by **{with_unit(value, words)}**, {significant(price[-1], 2)} times as much as without "
             f"privacy. {where} "
-            + ("The lower bound shows a shape only; its constant is set to one. " if scenario.bounds else "")
+            + ("The lower bound shows a shape only; its constant is unknown. " if scenario.bounds else "")
             + f"Neighbouring points share {blocks.shape[0]} nested samples, so they move together."
         )
         return Result(
@@ -271,10 +302,29 @@ class EntropyError(Study[EntropyErrorScenario]):
             (
                 Panel(
                     (
-                        Spread("private", grid, spread[0], spread[4], "19 of 20 releases", "light", "19 of 20<br>releases"),
-                        Spread("private", grid, spread[1], spread[3], "half of all releases", "strong", "half of all<br>releases"),
-                        Line("private", grid, spread[2], "middle release", hover="middle release: {y} " + scenario.unit),
-                        Line("truth", grid, np.full(len(grid), truth), "truth", "truth", hover="truth: {y} " + scenario.unit),
+                        Spread(
+                            "private", grid, spread[0], spread[4], "19 of 20 releases", "light", "19 of 20<br>releases"
+                        ),
+                        Spread(
+                            "private",
+                            grid,
+                            spread[1],
+                            spread[3],
+                            "half of all releases",
+                            "strong",
+                            "half of all<br>releases",
+                        ),
+                        Line(
+                            "private", grid, spread[2], "middle release", hover="middle release: {y} " + scenario.unit
+                        ),
+                        Line(
+                            "truth",
+                            grid,
+                            np.full(len(grid), truth),
+                            "truth",
+                            "truth",
+                            hover="truth: {y} " + scenario.unit,
+                        ),
                     )
                 ),
             ),
@@ -296,4 +346,3 @@ class EntropyError(Study[EntropyErrorScenario]):
         if scenario.clip:
             quantiles = np.clip(quantiles, 0.0, math.log(prepared.law.k))
         return np.asarray(quantiles / core.unit_size(scenario.unit))
-

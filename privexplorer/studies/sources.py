@@ -88,12 +88,13 @@ def items() -> tuple[Item, ...]:
     tests: dict[str, str] = json.loads((home / "witnesses.json").read_text("utf-8"))
     shown: dict[str, list[str]] = {}
     for name, study in catalogue().items():
-        for row in study.rows:
-            shown.setdefault(row, []).append(name)
+        for item in study.rows:
+            shown.setdefault(item, []).append(name)
     out = []
     for stem, source in SOURCES.items():
         chapter = "6" if stem.endswith("6_to_8") else "1"
-        for row in csv.DictReader((home / f"{stem}.csv").read_text("utf-8").splitlines()):
+        for line in csv.DictReader((home / f"{stem}.csv").read_text("utf-8").splitlines()):
+            row: dict[str, str] = dict(line)
             if stem.startswith("thesis"):
                 chapter = chapter_of(row["source_label"], STARTS.get(row["id"], chapter))
                 place = f"Chapter {chapter}"

@@ -65,6 +65,14 @@ class Form:
     def __init__(self, scope: str, fresh: bool) -> None:
         self.scope, self.fresh = scope, fresh
         self.held: dict[str, Any] = st.session_state.setdefault("_held", {})
+        self.after: Any = None
+        self.more: Any = None
+
+    def options(self) -> Any:
+        """Return the closed part of the form, made when the first field asks for it."""
+        if self.more is None:
+            self.more = self.after.expander("More options")
+        return self.more
 
     def key(self, name: str) -> str:
         """Widget key of a setting."""
@@ -89,12 +97,34 @@ class Form:
 
     def draw(self, cls: type[Record], default: Record | None = None, prefix: str = "") -> dict[str, Any]:
         """Draw all fields of a record and return plain data for validation."""
-        return {
-            name: self.field(name, info, default, prefix) for name, info in cls.model_fields.items() if name != "kind"
-        }
+        out: dict[str, Any] = {}
+        for name, info in cls.model_fields.items():
+            if name == "kind":
+                continue
+            when = extra(info).get("when")
+            if when and out.get(when[0]) != when[1]:
+                out[name] = self.unseen(name, info, default, prefix)
+            else:
+                out[name] = self.field(name, info, default, prefix)
+        return out
+
+    def unseen(self, field_name: str, info: FieldInfo, default: Record | None, prefix: str) -> Any:
+        """Return the value of a field that is not drawn: it plays no part now, so it keeps what it had."""
+        value = self.now(
+            prefix + link_key(field_name, info), widget_value(info, start_value(info, field_name, default))
+        )
+        self.held[self.key(prefix + link_key(field_name, info))] = value
+        return [part.strip() for part in value.split(",")] if leaf(info).many else value
 
     def field(self, field_name: str, info: FieldInfo, default: Record | None, prefix: str = "") -> Any:
         """Draw one field and return plain data."""
+        if extra(info).get("advanced") and self.after is not None:
+            with self.options():
+                return self.drawn(field_name, info, default, prefix)
+        return self.drawn(field_name, info, default, prefix)
+
+    def drawn(self, field_name: str, info: FieldInfo, default: Record | None, prefix: str) -> Any:
+        """Draw one field where the cursor stands."""
         name, title = prefix + link_key(field_name, info), info.title or field_name
         start = start_value(info, field_name, default)
         what, of = shape(info)
@@ -102,7 +132,10 @@ class Form:
             kind = self.ask(
                 name, start.kind, st.selectbox, title, list(of), format_func=partial(titled, of), help=info.description
             )
-            return {"kind": kind, **self.record(of[kind], start if start.kind == kind else None, f"{name}.{kind}.", title)}
+            return {
+                "kind": kind,
+                **self.record(of[kind], start if start.kind == kind else None, f"{name}.{kind}.", title),
+            }
         if what == "several":
             chosen = self.ask(
                 name,
@@ -160,14 +193,11 @@ class Form:
     def log_slider(self, name: str, title: str, info: FieldInfo, start: Any) -> Any:
         """Draw a slider on a log scale; a value between its steps (from a link or a file) becomes a step."""
         what, more = leaf(info), extra(info)
-        low = more.get("low", what.low)
-        high = more.get("high", what.high)
+        low, high = float(more.get("low") or what.low or 0), float(more.get("high") or what.high or 0)
         now = self.now(name, start)
         steps = sorted({*decimal_steps(low, high, what.base is int), start, now})
         ends = more.get("ends")
-        value = self.ask(
-            name, start, st.select_slider, title, steps, format_func=step_text, help=info.description
-        )
+        value = self.ask(name, start, st.select_slider, title, steps, format_func=step_text, help=info.description)
         if ends:
             left, right = st.columns(2)
             left.caption(ends[0])
@@ -202,10 +232,13 @@ def draw_form(form: Form, cls: type[Record]) -> dict[str, Any]:
     order = [g for g in GROUPS if g in groups] + [g for g in groups if g not in GROUPS and g != RUNS]
     out: dict[str, Any] = {}
     with st.sidebar:
-        for group in order:
-            st.header(group, anchor=False)
-            for field_name in groups[group]:
-                out[field_name] = form.field(field_name, cls.model_fields[field_name], default)
+        body = st.container()
+        form.after = st.container()
+        with body:
+            for group in order:
+                st.header(group, anchor=False)
+                for field_name in groups[group]:
+                    out[field_name] = form.field(field_name, cls.model_fields[field_name], default)
         if RUNS in groups:
             with st.expander("Runs and seed" if len(groups[RUNS]) > 1 else "Seed"):
                 for field_name in groups[RUNS]:

@@ -33,7 +33,8 @@ def home() -> None:
     with shell.sheet():
         shell.heading(
             "What do you want to know?",
-            "Each question opens with a finished example. Then change ε, the sample size or the data and watch what happens.",
+            "Each question opens with a finished example. Then change ε, the sample size or the data and watch what "
+            "happens.",
         )
         with st.grid(3, min_column_width=280):
             for study in catalogue().values():
@@ -58,5 +59,6 @@ def home() -> None:
             with st.container():
                 st.header("Presenting?", anchor=False)
                 st.markdown(
-                    "Add `?embed=true` to any address: larger type, no menu, and the chart with its cards fits the screen."
+                    "Add `?embed=true` to any address: larger type, no menu, and the chart with its cards fits the "
+                    "screen."
                 )

@@ -23,9 +23,7 @@ STATUS = {
     "calibrated": "our own calibrated constant",
     "heuristic": "heuristic",
 }
-CAUTION = (
-    "Numbers here are for exploration, not for release: floating-point noise is not a hardened privacy mechanism."
-)
+CAUTION = "Numbers here are for exploration, not for release: floating-point noise is not a hardened privacy mechanism."
 
 
 def theme() -> str:
@@ -73,7 +71,9 @@ def cards(result: Result) -> None:
             st.metric(
                 card.label,
                 card.value,
-                (card.chip + chip if card.chip else f"{result.runs} runs") if not result.complete else card.chip or None,
+                (card.chip + chip if card.chip else f"{result.runs} runs")
+                if not result.complete
+                else card.chip or None,
                 delta_color="off",
                 delta_arrow="off",
                 border=True,
@@ -117,7 +117,17 @@ def number_columns(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def _decimals(size: float) -> str:
-    return "%.1f" if size >= 1000 else "%.2f" if size >= 100 else "%.3f" if size >= 10 else "%.4f" if size >= 0.1 else "%.6f"
+    return (
+        "%.1f"
+        if size >= 1000
+        else "%.2f"
+        if size >= 100
+        else "%.3f"
+        if size >= 10
+        else "%.4f"
+        if size >= 0.1
+        else "%.6f"
+    )
 
 
 def details(study: Study[Any], scenario: Scenario, result: Result) -> None:
@@ -127,7 +137,9 @@ def details(study: Study[Any], scenario: Scenario, result: Result) -> None:
     )
     with table:
         frame = study.table(result)
-        st.dataframe(frame, hide_index=True, column_config=number_columns(frame), alt=f"Numbers of the chart: {result.takeaway}")
+        st.dataframe(
+            frame, hide_index=True, column_config=number_columns(frame), alt=f"Numbers of the chart: {result.takeaway}"
+        )
     with formulas:
         for item in result.formulas:
             formula(item)
@@ -143,7 +155,12 @@ def details(study: Study[Any], scenario: Scenario, result: Result) -> None:
         with st.container(horizontal=True):
             name = f"privexplorer-{study.id}"
             st.download_button(
-                "Numbers, CSV", lambda: report.to_csv(result), f"{name}.csv", "text/csv", key=f"{study.id}:csv", on_click="ignore"
+                "Numbers, CSV",
+                lambda: report.to_csv(result),
+                f"{name}.csv",
+                "text/csv",
+                key=f"{study.id}:csv",
+                on_click="ignore",
             )
             st.download_button(
                 "Scenario, JSON",
@@ -180,6 +197,7 @@ def share(scenario: Scenario, page: Mapping[str, str], table: tuple[str, str] | 
         st.caption("Whoever opens this link sees the same numbers, to the last digit with the same versions.")
         if table is not None:
             st.caption(
-                f"The link holds the column's name (“{table[1]}”) and a fingerprint of the file ({table[0]}), never the "
+                f"The link holds the column's name (“{table[1]}”) and a fingerprint of the file ({table[0]}), never "
+                "the "
                 "data. Whoever guesses the file can confirm the guess with the fingerprint."
             )

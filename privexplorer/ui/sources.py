@@ -30,7 +30,8 @@ def sources() -> None:
     with shell.sheet():
         shell.heading(
             "What is in the sources, and where is it shown?",
-            "Every theorem, lemma, equation, table and figure. An item is done when a page shows it and a test witnesses it.",
+            "Every theorem, lemma, equation, table and figure. An item is done when a page shows it and a test "
+            "witnesses it.",
         )
         everything = items()
         with st.container(horizontal=True):
@@ -77,7 +78,8 @@ def sources() -> None:
             alt=f"{len(chosen)} items of the sources, {done} shown and tested",
         )
         st.caption(
-            "Items that are steps of a proof are listed and not counted. The rest of the sources is on its way: what is not "
+            "Items that are steps of a proof are listed and not counted. The rest of the sources is on its way: "
+            "what is not "
             "done says so."
         )
 

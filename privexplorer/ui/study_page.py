@@ -60,7 +60,14 @@ def one(page: str, study: Study[Any], fresh: bool, several: bool) -> None:
     pick_preset = preset_row(study, form)
     data = draw_form(form, study.scenario)
     with st.sidebar:
-        st.button("Reset", icon=":material/restart_alt:", on_click=reset, args=(study,), key=f"{study.id}:reset", type="tertiary")
+        st.button(
+            "Reset",
+            icon=":material/restart_alt:",
+            on_click=reset,
+            args=(study,),
+            key=f"{study.id}:reset",
+            type="tertiary",
+        )
     for sentence in state.take_notices():
         st.warning(sentence)
     found = problems(study.scenario, data, "the form")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from privexplorer.data import Layout, ReadOptions, Source, TableColumn, bundled, inspect, resolve
 from privexplorer.errors import PrivExplorerError
-from privexplorer.records import Record
+from privexplorer.records import Record, extra, leaves, link_key
 from privexplorer.ui import show, state
 from privexplorer.ui.form import DRAWERS, Form
 
@@ -28,7 +29,10 @@ def upload(form: Form, prefix: str) -> None:
     """Draw the uploader; a new file becomes the chosen table and its bytes stay through a change of page."""
     place = st.empty()
     dropped = place.file_uploader(
-        "Drop your table here", TYPES, key=f"{form.key(prefix)}file", help="One row per record. The file stays in this session."
+        "Drop your table here",
+        TYPES,
+        key=f"{form.key(prefix)}file",
+        help="One row per record. The file stays in this session.",
     )
     if dropped is None or st.session_state.get("_last_file") == dropped.file_id:
         return
@@ -96,16 +100,19 @@ def draw_table(form: Form, prefix: str, title: str, cls: type[Record], start: Re
         default = next((item.column for item in bundled() if item.id == data), None)
         choose_columns(form, prefix, layout, default)
     st.session_state[seen] = data
+    for sentence in layout.notes:
+        st.caption(sentence)
     out.update(draw_columns(form, prefix, layout, start))
     with st.expander("How the file was read"):
         st.caption(how(layout))
+        first_rows(layout)
         out["read"] = form.draw(ReadOptions, start.read, f"{prefix}read.")
     return out
 
 
 def draw_columns(form: Form, prefix: str, layout: Layout, start: TableColumn) -> dict[str, Any]:
     """Draw the choice of the column and of what a row means."""
-    kinds = {column.name: column.kind for column in layout.columns}
+    kinds: dict[str, str] = {column.name: column.kind for column in layout.columns}
     names = list(kinds)
     current = form.now(f"{prefix}column", start.column)
     options = names if current in names else [current, *names]
@@ -143,22 +150,33 @@ def row_meaning(counts: str) -> str:
 
 
 def reading(options: ReadOptions) -> dict[str, Any]:
-    """Reading options by link name."""
-    from privexplorer.records import leaves
-
+    """Name reading options as links do."""
     return dict(leaves(options))
 
 
 def by_field(read: dict[str, Any]) -> dict[str, Any]:
-    """Reading options by field name."""
-    from privexplorer.records import link_key
-
+    """Name reading options as fields do."""
     return {name: read[link_key(name, info)] for name, info in ReadOptions.model_fields.items()}
 
 
 def how(layout: Layout) -> str:
-    """Say what was detected."""
-    return layout.summary()
+    """Say what was detected: "CSV, 20,412 rows, 2 columns; comma, point, UTF-8"."""
+    rows = f"{layout.rows:,} rows" if layout.rows_exact else f"about {layout.rows:,} rows"
+    size = f"{layout.format.upper()}, {rows}, {len(layout.columns)} columns"
+    if layout.format != "csv":
+        return f"{size}."
+    words = []
+    for name in ("delimiter", "decimal", "encoding", "header", "quote"):
+        info = ReadOptions.model_fields[name]
+        value = getattr(layout.detected, name)
+        words.append(f"{(info.title or name).lower()}: {extra(info).get('titles', {}).get(value, value).lower()}")
+    return f"{size}. Detected {'; '.join(words)}."
+
+
+def first_rows(layout: Layout) -> None:
+    """Show the first rows, so that a wrong reading is seen at once."""
+    frame = pd.DataFrame([list(row) for row in layout.preview], columns=list(layout.names))
+    st.dataframe(frame, hide_index=True, height="content", alt=f"First rows of {layout.name}")
 
 
 DRAWERS[TableColumn] = draw_table
