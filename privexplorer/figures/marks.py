@@ -299,7 +299,7 @@ def class_numbers(z: FloatArray, levels: Sequence[float]) -> FloatArray:
     Examples
     --------
     >>> class_numbers(np.array([[1.05, 2.0, 20.0]]), [1.05, 1.5, 2.0, 5.0, 10.0]).round(2)
-    array([[1. , 3. , 5.5]])
+    array([[1.  , 3.  , 5.66]])
     """
     ladder = np.asarray(levels, dtype=np.float64)
     count = len(ladder)

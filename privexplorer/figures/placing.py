@@ -73,11 +73,10 @@ class Box:
             and abs(self.y - other.y) * 2 < self.height + other.height
         )
 
-    def inside(self, width: float, height: float) -> bool:
-        """Whether the box lies within a plot of this size."""
-        return (
-            self.width / 2 <= self.x <= width - self.width / 2 and self.height / 2 <= self.y <= height - self.height / 2
-        )
+    def inside(self, width: float, height: float, over: float = 0.0) -> bool:
+        """Whether the box lies within a plot of this size; it may stand out by ``over`` pixels at the top."""
+        sideways = self.width / 2 <= self.x <= width - self.width / 2
+        return sideways and self.height / 2 <= self.y <= height + over - self.height / 2
 
 
 @dataclass

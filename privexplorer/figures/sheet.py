@@ -452,7 +452,7 @@ def point_texts(mark: Points, cell: Cell, size: Size, ground: Ground) -> list[Sp
         anchors = [("left", "middle"), ("right", "middle"), ("center", "bottom"), ("center", "top")]
         shifts = [(reach, 0), (-reach, 0), (0, reach), (0, -reach)]
         for box, (xanchor, yanchor), (right, up) in zip(boxes, anchors, shifts, strict=True):
-            if box.inside(cell.width, cell.height) and not any(box.overlaps(other) for other in ground.boxes):
+            if box.inside(cell.width, cell.height, over=8) and not any(box.overlaps(other) for other in ground.boxes):
                 ground.boxes.append(box)
                 out.append(
                     note(

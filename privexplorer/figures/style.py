@@ -395,18 +395,16 @@ def linear_ends(low: float, high: float, zero: bool = False) -> tuple[float, flo
     Examples
     --------
     >>> linear_ends(0.03, 0.93), linear_ends(7.1, 7.9), linear_ends(2.0, 2.0)
-    ((0.0, 1.0), (7.0, 8.0), (0.0, 4.0))
+    ((0.0, 1.0), (7.0, 8.0), (0.0, 2.0))
     """
     if zero or 0 < low < 0.4 * high or low == high > 0:
         low = min(low, 0.0)
     if zero or 0.4 * low < high < 0 or low == high < 0:
         high = max(high, 0.0)
     if low == high:
-        low, high = (low - 1, high + 1) if low == 0 else (low, high)
-    if zero and high == 0 == low:
-        high = 1.0
-    if low == 0 and high > 0 and zero is False and high == low:
-        high = 1.0
+        return 0.0, 1.0
+    if low not in (0.0, high):
+        low -= 0.02 * (high - low)
     step = nice_step(high - low, 8)
     bottom, top = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
     return float(f"{bottom:.10g}"), float(f"{top:.10g}")

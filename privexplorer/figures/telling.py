@@ -17,14 +17,14 @@ MOST_NAMED = 8
 
 
 def describe(chart: Chart) -> str:
-    """Say in plain text what a chart shows: quantity, axis, and where each curve begins and ends.
+    r"""Say in plain text what a chart shows: quantity, axis, and where each curve begins and ends.
 
     Examples
     --------
     >>> from privexplorer.studies.chart import Panel
     >>> error = Line("private", [0.1, 1.0], [0.2, 0.05], "private")
     >>> x, y = Axis("ε", "log", symbol="ε"), Axis("error", "log", unit="nats")
-    >>> describe(Chart("Error", "in nats", x, y, (Panel((error,)),)))
+    >>> describe(Chart("Error", "in nats", x, y, (Panel((error,)),))).replace("\u00a0", " ")
     'Error (in nats) against ε from 0.1 to 1. private falls from 0.20 nats to 0.050 nats.'
     """
     title = f"{plain(chart.title)}, draft" if chart.draft else plain(chart.title)
