@@ -47,7 +47,7 @@ _TABLES = (
         "hamlet-words",
         "Words of Hamlet",
         "4,756 different words of 32,053 in the play, stage directions included, all in lower case.",
-        "William Shakespeare, Hamlet; public domain. The published study of this play counts 31,999 words, 4,804 different.",
+        "William Shakespeare, Hamlet; public domain. The published study counts 31,999 words, 4,804 different.",
         "word",
         "count",
         "hamlet_words.csv",
@@ -82,7 +82,7 @@ _TABLES = (
     BundledTable(
         "diabetes",
         "Diabetes patients",
-        "Age, sex, body mass index, blood pressure and six serum values of 442 patients, and the progression after a year.",
+        "Age, sex, body mass index, blood pressure, six serum values and progression of 442 patients.",
         f"B. Efron, T. Hastie, I. Johnstone, R. Tibshirani, 2004. {_SKLEARN}, in the original units.",
         "age",
         "",

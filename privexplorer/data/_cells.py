@@ -6,8 +6,6 @@ import datetime as dt
 import re
 from collections.abc import Sequence
 
-import numpy as np
-
 from privexplorer.data.reference import Kind
 
 MISSING: tuple[str, ...] = (
@@ -39,8 +37,8 @@ def is_number(text: str, decimal: str) -> bool:
     return bool(pattern.fullmatch(text) or _INFINITE.fullmatch(text))
 
 
-def parse_date(text: str, day_first: bool = True) -> np.datetime64 | None:
-    """Read a date or a time of day on a date; times with a zone are turned into UTC.
+def parse_date(text: str, day_first: bool = True) -> dt.datetime | None:
+    """Read a date, or a date with a time of day; times with a zone are turned into UTC.
 
     Parameters
     ----------
@@ -52,7 +50,7 @@ def parse_date(text: str, day_first: bool = True) -> np.datetime64 | None:
     Examples
     --------
     >>> parse_date("3.4.2020")
-    np.datetime64('2020-04-03T00:00:00.000000')
+    datetime.datetime(2020, 4, 3, 0, 0)
     >>> parse_date("13/13/2020") is None
     True
     """
@@ -61,7 +59,7 @@ def parse_date(text: str, day_first: bool = True) -> np.datetime64 | None:
             moment = dt.datetime.fromisoformat(text.replace(",", ".").replace(" Z", "Z"))
             if moment.tzinfo is not None:
                 moment = moment.astimezone(dt.UTC).replace(tzinfo=None)
-            return np.datetime64(moment, "us")
+            return moment
         found = _WRITTEN.fullmatch(text)
         if not found:
             return None
@@ -73,8 +71,8 @@ def parse_date(text: str, day_first: bool = True) -> np.datetime64 | None:
             day, month = (int(first), middle) if day_first or mark == "." else (middle, int(first))
         else:
             return None
-        clock = [int(part or 0) for part in found.groups()[4:]]
-        return np.datetime64(dt.datetime(year, month, day, *clock), "us")
+        hour, minute, second = (int(part or 0) for part in found.groups()[4:])
+        return dt.datetime(year, month, day, hour, minute, second)
     except (ValueError, OverflowError):
         return None
 

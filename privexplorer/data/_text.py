@@ -50,8 +50,8 @@ def sample(source: Source, options: ReadOptions) -> Sample:
     notes = ["The file begins with a byte-order mark, which was left out."] if bom and encoding == "utf-8" else []
     if encoding == "cp1252":
         notes.append("The letters are not UTF-8; they were read as Windows-1252.")
-    detected = ReadOptions.model_construct(
-        delimiter=chosen, decimal=decimal, encoding=encoding, header=options.header, quote=quote, sheet=""
+    detected = ReadOptions.model_validate(
+        {"delimiter": chosen, "decimal": decimal, "encoding": encoding, "header": options.header, "quote": quote}
     )
     return Sample(
         rows=parse.rows[:SAMPLE_ROWS],
@@ -119,7 +119,7 @@ def chunks(
         if ragged.count > 1000:
             raise ragged.refusal(width) from None
         raise DataError(
-            f"“{source.name}” cannot be read as a table after row {seen:,}; check the delimiter and the quotation marks."
+            f"“{source.name}” cannot be read after row {seen:,}; check the delimiter and the quotation marks."
         ) from None
     if not held or len(held[0]) == 0 or held[0][-1].as_py() != _END:
         raise _unclosed(seen)
@@ -171,7 +171,7 @@ def _decoder(encoding: str, head: bytes) -> Any:
 
 
 def _encoding(source: Source, wanted: str) -> tuple[str, int, bool]:
-    """Encoding, number of line ends, and whether there is a UTF-8 mark; goes through the whole file once."""
+    """Find encoding, number of line ends, and whether there is a UTF-8 mark; goes through the whole file once."""
     pieces = _unpacked(source)
     head = next(pieces, b"")
     bom = head.startswith(b"\xef\xbb\xbf")

@@ -68,7 +68,13 @@ def keep(values: pa.Array, kept: BoolArray) -> pa.Array:
     return values if kept.all() else values.filter(pa.array(kept))
 
 
-def by_count(values: pa.ChunkedArray, counts: IntArray) -> pa.Array:
+def count_values(values: pa.Array) -> tuple[pa.Array, IntArray]:
+    """Count the distinct values of one piece, in the order in which they first occur."""
+    table = pc.value_counts(values)
+    return table.field("values"), np.asarray(table.field("counts"))
+
+
+def by_count(values: pa.Array, counts: IntArray) -> pa.Array:
     """Order with the largest count first, ties by value (texts by code point)."""
     table = pa.table({"value": values, "count": counts})
     return pc.sort_indices(table, sort_keys=[("count", "descending"), ("value", "ascending")])
@@ -110,17 +116,18 @@ def number_label(value: Any) -> str:
 
     Examples
     --------
-    >>> number_label(3.0), number_label(np.float64(0.1)), number_label(np.int64(7))
+    >>> number_label(3.0), number_label(0.1), number_label(7)
     ('3', '0.1', '7')
     """
-    if isinstance(value, np.integer):
-        return str(int(value))
+    if isinstance(value, int):
+        return str(value)
     return str(int(value)) if float(value).is_integer() and abs(value) < 2**53 else repr(float(value))
 
 
 __all__ = [
     "as_text",
     "by_count",
+    "count_values",
     "floats",
     "is_numeric",
     "keep",

@@ -24,8 +24,6 @@ from privexplorer.errors import DataError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_SORTED_UP_TO = 1_000_000
-
 
 @dataclass(frozen=True)
 class Dropped:
@@ -60,7 +58,7 @@ class ColumnCounts:
         What it was read as.
     counts : (d,) int64 array
         Positive counts. Sorted from large to small, ties by value, as long as there are at most a
-        million distinct values; else in an order that depends on the file alone.
+        half a million distinct values; else in the order in which the values first occur.
     dropped : Dropped
         What was left out.
     notes : tuple of str
@@ -72,7 +70,7 @@ class ColumnCounts:
     counts: IntArray
     dropped: Dropped
     notes: tuple[str, ...]
-    _values: pa.ChunkedArray
+    _values: pa.Array
 
     @property
     def n(self) -> int:
@@ -85,11 +83,13 @@ class ColumnCounts:
         return int(self.counts.size)
 
     def label(self, index: int) -> str:
-        """Text of one value."""
+        """Text of one value; beyond half a million distinct texts the later ones are known by their number only."""
         from privexplorer.data._values import number_label
 
+        if index >= len(self._values):
+            return f"value {index + 1:,}"
         value = self._values[index].as_py()
-        return value if isinstance(value, str) else number_label(self._values[index].type.to_pandas_dtype()(value))
+        return value if isinstance(value, str) else number_label(value)
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -213,7 +213,7 @@ def _attempts(choice: KindChoice, guessed: Kind) -> tuple[_Attempt, ...]:
     return (_Attempt(kind),)
 
 
-_Read = TypeVar("_Read", ColumnCounts, Column)
+_Read = TypeVar("_Read", bound="ColumnCounts | Column")
 
 
 def _climb(source: Source, ref: TableColumn, read: Callable[[_Rows, _Cleaner], _Read]) -> _Read:
@@ -389,7 +389,7 @@ class _Cleaner:
         return ~gone & fits
 
     def dropped(self, rows: _Rows) -> Dropped:
-        """What was left out so far."""
+        """Sum up what was left out so far."""
         return Dropped(self.missing + rows.no_count, self.non_finite, self.unreadable, rows.ragged.count)
 
     def notes(self) -> list[str]:
@@ -417,11 +417,18 @@ class _Cleaner:
 
 def _counts(rows: _Rows, cleaner: _Cleaner) -> ColumnCounts:
     from privexplorer.data import _values as arrow
-    from privexplorer.data._tally import Tally, count_values
+    from privexplorer.data._tally import LABELS, Tally
 
     tally, entries = Tally(), 0
+    crowded = False  # nearly all values differ: no use in counting each piece by itself
     for piece, given in rows:
-        values, weights = count_values(piece) if given is None else (piece, given)
+        if given is not None:
+            values, weights = piece, given
+        elif crowded:
+            values, weights = piece, np.ones(len(piece), dtype=np.int64)
+        else:
+            values, weights = arrow.count_values(piece)
+            crowded = len(values) > 0.5 * len(piece) > 1000
         typed, kept = cleaner.clean(values, weights)
         entries += int(kept.sum())
         tally.add(arrow.keep(typed, kept), weights[kept])
@@ -432,7 +439,7 @@ def _counts(rows: _Rows, cleaner: _Cleaner) -> ColumnCounts:
     kind = cleaner.attempt.kind
     if (kind == "binary" and counts.size > 2) or (kind == "identifier" and counts.size and counts.max() > 1):
         kind = "category"
-    if 0 < counts.size <= _SORTED_UP_TO:
+    if 0 < counts.size <= LABELS:
         order = arrow.by_count(found, counts)
         found, counts = found.take(order), counts[np.asarray(order)]
     counts.setflags(write=False)

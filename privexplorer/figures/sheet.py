@@ -326,10 +326,7 @@ def names_at_end(chart: Chart, panel: Panel, cell: Cell, size: Size, said: set[s
         if mark.name not in said:
             found[mark.name] = EndLabel(mark.role, label, height, bool(getattr(mark, "main", False)), mark.name)
     said |= set(found)
-    labels = list(found.values())
-    if chart.names:
-        rank = {name: place for place, name in enumerate(chart.names)}
-        labels.sort(key=lambda item: rank.get(item.name, len(rank)))
+    labels = by_height(list(found.values()), chart.names, 0.7 * size.text / cell.height)
     hang = size.text * 2.2 if cell.lowest else size.text * 3.0
     notes, _ = end_labels(
         labels,
@@ -337,10 +334,27 @@ def names_at_end(chart: Chart, panel: Panel, cell: Cell, size: Size, said: set[s
         size=size.text,
         domain=cell.y_domain,
         x=cell.x_domain[1],
-        ordered=bool(chart.names),
+        ordered=True,
         room=hang,
     )
     return notes
+
+
+def by_height(labels: list[EndLabel], names: Sequence[str], near: float) -> list[EndLabel]:
+    """Order names from top to bottom; curves that end at about the same height stand in the chart's own order."""
+    rank = {name: place for place, name in enumerate(names)}
+    groups: list[list[EndLabel]] = []
+    for item in sorted(labels, key=lambda item: -item.y):
+        if groups and groups[-1][-1].y - item.y < near:
+            groups[-1].append(item)
+        else:
+            groups.append([item])
+    first = {id(item): place for place, item in enumerate(labels)}
+    return [
+        item
+        for group in groups
+        for item in sorted(group, key=lambda item: (rank.get(item.name, len(rank)), not item.main, first[id(item)]))
+    ]
 
 
 def solid_ground(panel: Panel, cell: Cell) -> Ground:
@@ -359,6 +373,8 @@ def solid_ground(panel: Panel, cell: Cell) -> Ground:
             continue
         else:
             ground.curve(*cell.pixels(x, numbers(mark.y)))
+            if isinstance(mark, Line) and mark.markers:
+                ground.points(*cell.pixels(x, numbers(mark.y)), 8)
     ground.boxes += bar_boxes(panel, cell)
     return ground
 
@@ -428,6 +444,7 @@ def name_beside(mark: Line | Points | Bars | Area, cell: Cell, size: Size, groun
             Box(a, b + high / 2 + 9, wide, high),
             Box(a + wide / 2 + 10, b, wide, high),
             Box(a - wide / 2 - 10, b, wide, high),
+            *(Box(a + i * (wide / 2 + 6), b + j * (high / 2 + 6), wide, high) for i in (1, -1) for j in (-1, 1)),
         ]
         candidates += [around[2], *around] if isinstance(mark, Line) else around
     spot = candidates[ground.best(candidates)]
@@ -451,52 +468,61 @@ def point_texts(mark: Points, cell: Cell, size: Size, ground: Ground) -> list[Sp
         ]
         anchors = [("left", "middle"), ("right", "middle"), ("center", "bottom"), ("center", "top")]
         shifts = [(reach, 0), (-reach, 0), (0, reach), (0, -reach)]
-        for box, (xanchor, yanchor), (right, up) in zip(boxes, anchors, shifts, strict=True):
-            if box.inside(cell.width, cell.height, over=8) and not any(box.overlaps(other) for other in ground.boxes):
-                ground.boxes.append(box)
-                out.append(
-                    note(
-                        text,
-                        a / cell.width,
-                        b / cell.height,
-                        size.text,
-                        colour=INK,
-                        name=f"point {text}",
-                        xref=f"{cell.axes[0]} domain",
-                        yref=f"{cell.axes[1]} domain",
-                        xanchor=xanchor,
-                        yanchor=yanchor,
-                        xshift=right,
-                        yshift=up,
-                    )
-                )
-                break
+        free = [
+            place
+            for place, box in enumerate(boxes)
+            if box.inside(cell.width, cell.height, over=8) and not any(box.overlaps(other) for other in ground.boxes)
+        ]
+        if not free:
+            continue
+        # a place that no curve crosses, if there is one
+        place = next((place for place in free if ground.clearance(boxes[place]) >= 1), free[0])
+        ground.boxes.append(boxes[place])
+        (xanchor, yanchor), (right, up) = anchors[place], shifts[place]
+        out.append(
+            note(
+                text,
+                a / cell.width,
+                b / cell.height,
+                size.text,
+                colour=INK,
+                name=f"point {text}",
+                xref=f"{cell.axes[0]} domain",
+                yref=f"{cell.axes[1]} domain",
+                xanchor=xanchor,
+                yanchor=yanchor,
+                xshift=right,
+                yshift=up,
+            )
+        )
     return out
 
 
 def spread_name(mark: Spread, cell: Cell, size: Size, ground: Ground) -> list[Spec]:
     """Name a band on the band: midway between its edge and the next curve, where they are furthest apart."""
-    text = mark.label or ""
-    x = cell.x.places(mark.x)
-    xs, tops = cell.pixels(x, numbers(mark.high))
-    _, floors = cell.pixels(x, numbers(mark.low))
+    xs, tops = cell.pixels(cell.x.places(mark.x), numbers(mark.high))
+    _, floors = cell.pixels(cell.x.places(mark.x), numbers(mark.low))
     floors = np.where(np.isnan(floors) & np.isfinite(tops), 0.0, floors)
-    wide, high = block_width(text, size.text), block_height(text, size.text)
-    boxes: list[tuple[float, Box]] = []
-    for at in np.linspace(wide / 2 + 6, cell.width - wide / 2 - 6, 41).tolist():
-        top, floor = float(np.interp(at, xs, tops)), float(np.interp(at, xs, floors))
-        if not (math.isfinite(top) and math.isfinite(floor)):
-            continue
-        top, floor = min(top, cell.height), max(floor, 0.0)
-        edges = [float(np.interp(at, a, b)) for a, b in ground.curves if a[0] <= at <= a[-1]]
-        edges = sorted({floor, top, *(edge for edge in edges if floor < edge < top)})
-        for lower, upper in (edges[-2:], edges[:2]) if len(edges) > 1 else ():
-            box = Box(at, (lower + upper) / 2, wide, high)
-            if not any(box.overlaps(other) for other in ground.boxes):
-                boxes.append((upper - lower - 0.01 * at / cell.width, box))
-    if not boxes:
+    label = mark.label or ""
+    best: tuple[float, str, Box] | None = None
+    for text in dict.fromkeys((label, label.replace("<br>", " "))):
+        wide, high = block_width(text, size.text), block_height(text, size.text)
+        for at in np.linspace(wide / 2 + 6, cell.width - wide / 2 - 6, 41).tolist():
+            top, floor = float(np.interp(at, xs, tops)), float(np.interp(at, xs, floors))
+            if not (math.isfinite(top) and math.isfinite(floor)):
+                continue
+            top, floor = min(top, cell.height), max(floor, 0.0)
+            edges = [float(np.interp(at, a, b)) for a, b in ground.curves if a[0] <= at <= a[-1]]
+            edges = sorted({floor, top, *(edge for edge in edges if floor < edge < top)})
+            for lower, upper in (edges[-2:], edges[:2]) if len(edges) > 1 else ():
+                box = Box(at, (lower + upper) / 2, wide, high)
+                # enough room is enough: then the earlier of two places
+                room = min(upper - lower - high, 12.0) - 0.01 * at / cell.width
+                if (best is None or room > best[0]) and not any(box.overlaps(other) for other in ground.boxes):
+                    best = room, text, box
+    if best is None:
         return []
-    spot = max(boxes, key=lambda item: item[0])[1]
+    _, text, spot = best
     ground.boxes.append(spot)
     return [inside(text, spot, cell, size, INK, f"label {mark.name}")]
 
@@ -627,7 +653,8 @@ def references(panel: Panel, cell: Cell, size: Size, ground: Ground) -> tuple[li
         wide, high = text_width(text, size.text), size.text * 1.25
         base = share * cell.height
         boxes = [
-            Box(cell.width * at + (wide / 2 + 4) * (1 - 2 * at), base + side * (high / 2 + 2), wide, high)
+            Box(cell.width * at + (wide / 2 + 4) * (1 - 2 * at), base + side * (high / 2 + off), wide, high)
+            for off in (2, 7)
             for side in (1, -1)
             for at in (1.0, 0.0, 0.5, 0.75, 0.25)
         ]

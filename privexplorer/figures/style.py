@@ -347,6 +347,13 @@ def nice_step(span: float, parts: int = 5) -> float:
     return next(step * power for step in (1, 2, 5, 10) if raw <= step * power * 1.0001)
 
 
+DECIMALS = tuple(
+    {"dtickrange": [0.999 * 10.0**-places, 0.999 * 10.0 ** (1 - places) if places else None], "value": f",.{places}f"}
+    for places in range(5)
+)
+"""All ticks of a linear axis show as many decimals as its step needs, also after zooming in."""
+
+
 def linear_axis(low: float, high: float, few: bool = False, suffix: str = "") -> Spec:
     """Return scale, range and ticks of a linear axis; zooming in brings finer ticks."""
     return {
@@ -358,6 +365,7 @@ def linear_axis(low: float, high: float, few: bool = False, suffix: str = "") ->
         "exponentformat": "power",
         "minexponent": 5,
         "ticksuffix": suffix,
+        "tickformatstops": list(DECIMALS) if max(abs(low), abs(high)) < 1e6 else [],
     }
 
 

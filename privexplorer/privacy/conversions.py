@@ -16,9 +16,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar, cast
 
-from scipy.optimize import brentq
-
 from privexplorer.errors import ParameterError, UnsupportedCombination
+from privexplorer.privacy._roots import bisect
 from privexplorer.privacy.guarantees import (
     ZCDP,
     ApproxDP,
@@ -230,7 +229,7 @@ def zcdp_delta_at(rho: float, epsilon: float) -> float:
     low, high = -(rho + 2.0), math.log((epsilon + 1.0) / (2.0 * rho) + 1.0)
     while slope(low) >= 0:
         low -= 1.0 + abs(low)
-    best = brentq(slope, low, high, xtol=1e-13) if slope(high) > 0 else high
+    best, _ = bisect(slope, low, high)
     excess = math.exp(best)
     log_delta = (
         excess * ((1.0 + excess) * rho - epsilon) - best + (1.0 + excess) * (best - math.log1p(excess))
@@ -272,12 +271,27 @@ def zcdp_to_approx(rho: float, delta: float, rule: Rule = "tight") -> float:
     printed = rho + 2.0 * math.sqrt(rho * math.log(1.0 / delta))
     if rule == "printed":
         return printed
-    if zcdp_delta_at(rho, 0.0) <= delta:
+    if delta == 1:
         return 0.0
-    target = math.log(delta)
-    epsilon: float = brentq(lambda e: math.log(max(zcdp_delta_at(rho, e), 5e-324)) - target, 0.0, printed, xtol=1e-14)
+    log_inverse = -math.log(delta)
+    # order a = 1 + x gives aρ + (ln(1/δ) - ln a)/x + ln(1 - 1/a), least where ρx² = ln(1/δ) - ln a
+
+    def slope(log_excess: float) -> float:
+        excess = math.exp(log_excess)
+        return rho * excess * excess + math.log1p(excess) - log_inverse
+
+    high = math.log(log_inverse / rho) / 2.0 + 1.0
+    low = min(high, math.log(math.expm1(min(log_inverse, 700.0)))) - 1.0
+    while slope(low) >= 0:
+        low -= 1.0
+    while slope(high) < 0:
+        high += 1.0
+    log_excess, _ = bisect(slope, low, high)
+    excess = math.exp(log_excess)
+    lost = math.log1p(excess)
+    epsilon = max(0.0, (1.0 + excess) * rho + (log_inverse - lost) / excess + log_excess - lost)
     while zcdp_delta_at(rho, epsilon) > delta:  # end on the safe side of the rounding
-        epsilon *= 1.0 + 1e-13
+        epsilon = epsilon * (1.0 + 1e-14) + 1e-300
     return min(epsilon, printed)
 
 
@@ -310,10 +324,7 @@ def zcdp_for_approx(epsilon: float, delta: float, rule: Rule = "tight") -> float
         high += 1.0
     while excess(low) > 0:
         low -= 1.0
-    rho: float = math.exp(brentq(excess, low, high, xtol=1e-14))
-    while zcdp_delta_at(rho, epsilon) > delta:
-        rho *= 1.0 - 1e-13
-    return rho
+    return math.exp(bisect(excess, low, high)[0])
 
 
 def zcdp_to_total_variation(rho: float) -> float:

@@ -244,8 +244,7 @@ class BatchCoverage(Record):
     def block(self, n: int, t: float) -> int:
         """Return the block length ``m = (1 + t) n``, a whole number from 1 to n."""
         size, ahead = check_sample_size(n), check_ahead(t)
-        length = round(size * (1.0 + ahead))
-        return check_block(size, length)
+        return check_block(size, max(1, round(size * (1.0 + ahead))))
 
     def values(self, counts: IntArray, n: int, t: float) -> FloatArray:
         """Return ``1 - C(n - j, m)/C(n, m)`` at these counts: the average over every order of the records.
@@ -284,12 +283,20 @@ class BatchCoverage(Record):
         distinct = 1 + (cut[..., 1:] != cut[..., :-1]).sum(axis=-1)
         return np.asarray(distinct.mean(axis=-1), dtype=np.float64)
 
-    def sensitivity(self, n: int, t: float, rule: NoiseRule = "exact", k: int | None = None) -> float:
-        """Return the sensitivity for records in one order: 1 over the number of blocks, or the printed 2m/n (E7)."""
+    def sensitivity(
+        self, n: int, t: float, rule: NoiseRule = "exact", k: int | None = None, *, averaged: bool = False
+    ) -> float:
+        """Return the sensitivity.
+
+        For records in one order it is 1 over the number of blocks; averaged over every order it is ``m/n``; the
+        printed bound is ``2m/n`` (E7).
+        """
         length = self.block(n, t)
         if check_rule(rule) != "exact":
             return 2.0 * length / n
-        return 0.0 if k == 1 or length == 1 else 1.0 / (n // length)
+        if k == 1 or length == 1:
+            return 0.0
+        return length / n if averaged else 1.0 / (n // length)
 
     def sensitivity_source(self, n: int, t: float, rule: NoiseRule = "exact") -> str:
         """Say where the sensitivity comes from."""

@@ -152,7 +152,7 @@ def answer(
             raise UnsupportedCombination("The batch estimator looks back, so it counts no new symbols.", field="t")
         ahead = _needed(t)
         value = _total(histogram, estimator.values(histogram.counts, n, ahead), 0.0, k, 0.0, -math.inf)
-        return value, estimator.sensitivity(n, ahead, rule, k)
+        return value, estimator.sensitivity(n, ahead, rule, k, averaged=True)
     if isinstance(estimator, SparseSupport | DenseSupport):
         if k is None:
             raise ParameterError("A support size needs the public number of symbols k.", field="k")

@@ -303,8 +303,9 @@ def error_marks(result: Result, estimators: Sequence[Any], dashes: Mapping[str, 
                     + unit,
                 )
             )
+    whose = f"upper bound<br>({SHORT[estimators[-1].kind]})" if several else "upper bound"
     for name, role, label, hover in (
-        ("upper bound", "upper bound", "upper bound", "at most {y} "),
+        ("upper bound", "upper bound", whose, "at most {y} "),
         ("lower bound (shape only)", "lower bound", "lower bound<br>(shape only)", "lower bound, shape only: {y} "),
     ):
         rows = result.series(name)

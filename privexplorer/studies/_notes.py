@@ -1,10 +1,11 @@
-"""Notes that several studies need."""
+"""Notes and numbers that several studies need in the same words."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from privexplorer.studies.result import Note
+from privexplorer.studies.words import plus_minus, significant
 
 
 def table_notes(distribution: Any) -> tuple[Note, ...]:
@@ -17,3 +18,16 @@ def table_notes(distribution: Any) -> tuple[Note, ...]:
             "not-private",
         ),
     )
+
+
+def stated(value: float, error: float) -> tuple[str, str]:
+    """Write a value and its ± (two standard errors); an error far below the third digit is only said to be small.
+
+    Examples
+    --------
+    >>> stated(0.46528, 0.00003), stated(0.0385, 0.003)
+    (('0.465', '± under 0.5%'), ('0.038', '± 0.003'))
+    """
+    if 0 < error < 0.005 * abs(value):
+        return significant(value), "± under 0.5%"
+    return plus_minus(value, error)

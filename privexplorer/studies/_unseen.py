@@ -110,12 +110,13 @@ def exact_bias(estimators: Sequence[Extrapolator], law: DiscreteLaw, n: int, ts:
     lengths = [[0 if is_plain(e, n, t) else series_length(e, n, t) for t in ts.tolist()] for e in estimators]
     longest = max((size for row in lengths for size in row), default=0)
     expected = expected_fingerprint(law, n, longest) if longest else np.zeros(0)
+    new = [expected_new(law, n, t) for t in ts.tolist()] if longest else []
     for place, estimator in enumerate(estimators):
         for point, t in enumerate(ts.tolist()):
             if lengths[place][point]:
                 size = lengths[place][point]
                 values = estimator.new_values(np.arange(1, size + 1), n, t)
-                out[place, point] = float((values * expected[:size]).sum()) - expected_new(law, n, t)
+                out[place, point] = float((values * expected[:size]).sum()) - new[point]
             elif t <= 1:
                 out[place, point] = float((sizes * ((1 - masses) ** (n * (1 + t)) - (1 - masses * (1 + t)) ** n)).sum())
     return out

@@ -18,11 +18,11 @@ from privexplorer.properties import AdditiveTable, Polynomial, remez
 from privexplorer.records import Epsilon, Grid, Number, Scenario, Seed, Trials, field, sorted_distinct
 from privexplorer.simulation import block_rng, mean_and_error
 from privexplorer.studies import _entropy as core
-from privexplorer.studies._notes import table_notes
+from privexplorer.studies._notes import stated, table_notes
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
 from privexplorer.studies.chart import Area, Axis, Chart, Line, Panel, Points
 from privexplorer.studies.result import Card, Formula, Note, Result, tidy
-from privexplorer.studies.words import plus_minus, ratio, significant, with_unit
+from privexplorer.studies.words import ratio, significant, with_unit
 
 DIAL = 16
 """Largest degree on the dial; beyond it the noise is out of all proportion at any usual k."""
@@ -122,9 +122,7 @@ class Prepared:
 def estimator(degree: int, k: int, interval: float) -> Polynomial:
     """Return the polynomial estimator of a degree, with M = interval · ln k and N = ⌊1.6 ln k⌋ (spec, section 4.3)."""
     scale = math.log(max(k, 2))
-    return Polynomial(
-        preset="custom", degree=degree, interval=interval * scale, cutoff=max(1, math.floor(1.6 * scale))
-    )
+    return Polynomial(preset="custom", degree=degree, interval=interval * scale, cutoff=max(1, math.floor(1.6 * scale)))
 
 
 def rare_counts(law: DiscreteLaw, n: int, top: int) -> FloatArray:
@@ -262,14 +260,24 @@ class DegreeDial(Study[DegreeDialScenario]):
         total, silent = bias + variance + noise, bias + variance
         best, free, mine = int(np.argmin(total)), int(np.argmin(silent)), scenario.degree - 1
         strict = int(np.argmin(silent + 100 * noise))
-        value, error = plus_minus(math.sqrt(total[best]), variance_error[best] / math.sqrt(total[best]))
+        value, error = stated(math.sqrt(total[best]), variance_error[best] / math.sqrt(total[best]))
         times = math.sqrt(total[mine] / total[best])
         n, k, eps = scenario.n, prepared.law.k, scenario.epsilon
         point = int(np.searchsorted(prepared.ns, n))
         delta = float(prepared.sensitivity[mine, point])
         cards = (
-            Card("Best degree", f"L = {best + 1}", f"at ε = {eps:g}"[:18], "Smallest error on the dial, for this distribution."),
-            Card("Its error", with_unit(value, "nats"), error, "Root-mean-square, noise included; ± is two standard errors."),
+            Card(
+                "Best degree",
+                f"L = {best + 1}",
+                f"at ε = {eps:g}"[:18],
+                "Smallest error on the dial, for this distribution.",
+            ),
+            Card(
+                "Its error",
+                with_unit(value, "nats"),
+                error,
+                "Root-mean-square, noise included; ± is two standard errors.",
+            ),
             Card("Your degree", ratio(times), f"L = {mine + 1} ÷ best", "Error at your degree over the smallest one."),
             Card("Without privacy", f"L = {free + 1}", "best degree", "Where bias and variance alone are smallest."),
         )
@@ -370,7 +378,7 @@ class DegreeDial(Study[DegreeDialScenario]):
         total = result.series("total", panel)
         smallest = float(total["y"].min())
         # very low and very high degrees are out of all proportion: they stay in the table
-        near = total["y"].to_numpy() <= 9 * smallest
+        near = total["y"].to_numpy() <= 15 * smallest
         first, last = int(np.argmax(near)), int(near.size - np.argmax(near[::-1]))
         x = total["x"].to_numpy()[first:last]
 
@@ -419,6 +427,7 @@ class DegreeDial(Study[DegreeDialScenario]):
                     main=degree == scenario.degree,
                     width=3.0 if degree == scenario.degree else 1.75,
                     markers=degree == scenario.degree,
+                    dash="solid" if degree == scenario.degree else None,
                     hover=f"degree {degree}: off by {{y}} ± {{e}} nats",
                 )
             )
@@ -442,8 +451,8 @@ class DegreeDial(Study[DegreeDialScenario]):
         left = result.series("n D at i", panel)
         right = result.series("n D at j", panel)
         steps: list[Any] = [
-            line("n D(j), plug-in", "non-private", None, "plug-in: {y}"),
-            line("n D(j)", "private", None, "one more record adds {y}", main=True, markers=False),
+            line("n D(j), plug-in", "non-private", None, "plug-in: {y}", dash="9px,4px"),
+            line("n D(j)", "private", None, "one more record adds {y}", main=True, dash="solid"),
         ]
         if len(left):
             i, j = int(left["x"].iloc[0]) - 1, int(right["x"].iloc[0]) - 1
@@ -459,8 +468,16 @@ class DegreeDial(Study[DegreeDialScenario]):
                 )
             )
         table = (
-            line("n g(j), plug-in", "non-private", "plug-in", "plug-in: {y}"),
-            line("n g(j)", "private", f"degree {scenario.degree}", "polynomial: {y}", main=True, markers=True),
+            line("n g(j), plug-in", "non-private", "plug-in", "plug-in: {y}", dash="9px,4px"),
+            line(
+                "n g(j)",
+                "private",
+                f"degree {scenario.degree}",
+                "polynomial: {y}",
+                main=True,
+                markers=True,
+                dash="solid",
+            ),
         )
         delta = float(result.frame.loc[result.frame["series"] == "n Δ", "y"].iloc[scenario.degree - 1])
         return Chart(

@@ -315,7 +315,7 @@ class ReproduceProperties(Study[ReproduceScenario]):
                 Card(
                     "Noise",
                     {"thesis": "Published", "exact": "Exact", "paper_code": "Code"}[scenario.noise_rule],
-                    "late: no new runs",
+                    "no new runs needed",
                 ),
             ),
             shows=first + shows,
@@ -521,7 +521,7 @@ def _entropy_curves(scenario: ReproduceScenario, prepared: Prepared, blocks: Flo
         Claim(
             "Private polynomial nearly coincides with the non-private one.",
             max(near) <= limit,
-            f"From n = k/2 on it is at most {ratio(max(near))} as far off (we count up to {limit:g}× as near).",
+            f"From n = k/2 on it is at most {ratio(max(near))} as far off (we count up to {limit:g}×).",
         ),
         Claim(
             "The more so the larger n is.",

@@ -261,7 +261,13 @@ class SupportCoverage(Study[SupportCoverageScenario]):
         return out
 
     def private_curve(
-        self, scenario: SupportCoverageScenario, prepared: Prepared, blocks: FloatArray, sens: FloatArray, place: int, epsilon: float
+        self,
+        scenario: SupportCoverageScenario,
+        prepared: Prepared,
+        blocks: FloatArray,
+        sens: FloatArray,
+        place: int,
+        epsilon: float,
     ) -> Curve:
         """Error with privacy at the points that an estimator reaches, as a share of ``n t``."""
         at = prepared.reached(place)
@@ -359,7 +365,9 @@ class SupportCoverage(Study[SupportCoverageScenario]):
         if plain and prepared.ts[0] < 1:
             out.append(Note("Up to t = 1 no smoothing is needed: there the smoothed estimator is Good-Toulmin itself."))
         if any(isinstance(e, GoodToulmin) for e in prepared.estimators) and prepared.ts[-1] > 1:
-            out.append(Note("Good-Toulmin stops at t = 1: beyond, its coefficients grow without bound (see Coefficients)."))
+            out.append(
+                Note("Good-Toulmin stops at t = 1: beyond, its coefficients grow without bound (see Coefficients).")
+            )
         if scenario.noise_rule == "paper_code" and prepared.ts[0] <= 1:
             out.append(
                 Note(
@@ -372,7 +380,9 @@ class SupportCoverage(Study[SupportCoverageScenario]):
         if scenario.noise_rule == "thesis" and any(
             isinstance(e, SmoothedGoodToulmin) and e.smoothing != "poisson" for e in prepared.estimators
         ):
-            out.append(Note("The published bound is for Poisson smoothing; the binomial ones use their exact sensitivity."))
+            out.append(
+                Note("The published bound is for Poisson smoothing; the binomial ones use their exact sensitivity.")
+            )
         if scenario.distribution.kind == "empirical":
             out.append(
                 Note(
@@ -606,7 +616,11 @@ ASSUMPTIONS = (
 
 def rate_words(estimator: unseen.Extrapolator, n: int, t: float) -> str:
     """Write the smoothing rate where there is one."""
-    if isinstance(estimator, SmoothedGoodToulmin) and estimator.smoothing == "poisson" and not unseen.is_plain(estimator, n, t):
+    if (
+        isinstance(estimator, SmoothedGoodToulmin)
+        and estimator.smoothing == "poisson"
+        and not unseen.is_plain(estimator, n, t)
+    ):
         return rf",\quad Z\sim\mathrm{{Poi}}(r),\ r = {estimator.rate(n, t):.4g}"
     return ""
 

@@ -197,11 +197,12 @@ class Form:
         now = self.now(name, start)
         steps = sorted({*decimal_steps(low, high, what.base is int), start, now})
         ends = more.get("ends")
-        value = self.ask(name, start, st.select_slider, title, steps, format_func=step_text, help=info.description)
-        if ends:
-            left, right = st.columns(2)
-            left.caption(ends[0])
-            right.caption(ends[1], text_alignment="right")
+        with st.container(gap=None):
+            value = self.ask(name, start, st.select_slider, title, steps, format_func=step_text, help=info.description)
+            if ends:
+                with st.container(horizontal=True, horizontal_alignment="distribute"):
+                    st.caption(ends[0], width="content")
+                    st.caption(ends[1], width="content")
         return value
 
     def number(self, name: str, title: str, info: FieldInfo, start: Any) -> Any:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from privexplorer.records import Record, Scenario, dump, leaves, nearest, salvage, settings
-from privexplorer.studies.base import Study
+from privexplorer.studies.base import Study, digest
 from privexplorer.ui.form import widget_value
 
 OWN = ("study", "view")
@@ -56,7 +56,7 @@ def read(page: str, studies: Mapping[str, Study[Any]]) -> bool:
         view = None
     if chosen.views:
         state[f"{wanted}:view"] = state["_held"][f"{wanted}:view"] = view or next(iter(chosen.views))
-    state["_link_notes"] = (chosen.digest(scenario), [*notes, *more])
+    state["_link_notes"] = (digest(chosen, scenario), [*notes, *more])
     return False
 
 

@@ -130,13 +130,14 @@ def _decimals(size: float) -> str:
     )
 
 
-def details(study: Study[Any], scenario: Scenario, result: Result) -> None:
+def details(study: Study[Any], scenario: Scenario, result: Result, view: str) -> None:
     """Show the tabs: table, formula, assumptions, code, download."""
     table, formulas, assumptions, code, downloads = st.tabs(
         ["Table", "Formula", "Assumptions", "Code", "Download"], key=f"{study.id}:tabs"
     )
     with table:
         frame = study.table(result)
+        frame = frame.rename(columns={"x": study.chart(result, view).x.title})
         st.dataframe(
             frame, hide_index=True, column_config=number_columns(frame), alt=f"Numbers of the chart: {result.takeaway}"
         )

@@ -120,7 +120,7 @@ def answer(study: Study[Any], scenario: Scenario, view: str) -> None:
     for item in result.notes:
         if item.level == "info":
             show.note(item)
-    show.details(study, scenario, result)
+    show.details(study, scenario, result, view)
 
 
 def share(scenario: Scenario, own: dict[str, str]) -> None:

@@ -18,11 +18,11 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from pydantic_core import PydanticCustomError
-from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from privexplorer.arrays import FloatArray
 from privexplorer.errors import ParameterError
+from privexplorer.privacy._roots import bisect
 from privexplorer.privacy.guarantees import ZCDP, ApproxDP
 from privexplorer.privacy.mechanisms._base import (
     MechanismRecord,
@@ -282,18 +282,15 @@ def analytic_gaussian_std(epsilon: float, delta: float) -> float:
     _check_levels(epsilon, delta)
     target = math.log(delta)
 
-    def excess(log_std: float) -> float:
-        return max(_log_delta(math.exp(-log_std), epsilon), -1e6) - target
+    def room(log_std: float) -> float:
+        return target - _log_delta(math.exp(-log_std), epsilon)
 
     low = high = 0.0
-    while excess(high) > 0:
+    while room(high) <= 0:
         high += 1.0
-    while excess(low) < 0:
+    while room(low) > 0:
         low -= 1.0
-    std = math.exp(brentq(excess, low, high, xtol=1e-15, rtol=1e-14))
-    while _log_delta(1.0 / std, epsilon) > target:
-        std *= 1.0 + 1e-14
-    return std
+    return math.exp(bisect(room, low, high)[1])
 
 
 def classic_gaussian_std(epsilon: float, delta: float) -> float:
