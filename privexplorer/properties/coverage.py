@@ -258,7 +258,7 @@ class BatchCoverage(Record):
         missing = n - length - np.arange(top, dtype=np.float64)
         with np.errstate(divide="ignore"):
             logs = np.log(np.maximum(missing, 0.0)) - np.log(n - np.arange(top, dtype=np.float64))
-        return np.asarray(-np.expm1(np.concatenate(([0.0], np.cumsum(logs))))[given], dtype=np.float64)
+        return np.asarray(0.0 - np.expm1(np.concatenate(([0.0], np.cumsum(logs))))[given], dtype=np.float64)
 
     def table(self, n: int, t: float, k: int | None = None) -> AdditiveTable:
         """Return the table of the average over every order; its own exact sensitivity is ``m/n``."""
