@@ -14,7 +14,7 @@ from privexplorer.figures import config, draw
 from privexplorer.records import Scenario
 from privexplorer.studies.base import Study
 from privexplorer.studies.result import Formula, Note, Result
-from privexplorer.ui import link, shell
+from privexplorer.ui import link, shell, state
 
 STATUS = {
     "exact": "exact",
@@ -189,6 +189,27 @@ def details(study: Study[Any], scenario: Scenario, result: Result, view: str) ->
             )
         st.caption("The chart itself: the camera in its toolbar saves PNG, the button beside it SVG.")
         st.caption(CAUTION)
+
+
+def bill(result: Result) -> None:
+    """Add up what the private answers of this session have cost the table on screen."""
+    answers = result.extra.get("answers", ())
+    if not answers:
+        return
+    spent = state.pay(answers).about(answers[0].table)
+    table = spent.table()
+    shown = len(spent.answers)
+    if shown > len(answers):
+        st.warning(
+            f"This session has shown **{shown} private answers** about this table; together they cost "
+            f"**{spent.total()}**. "
+            "Averaging many answers undoes the privacy: whoever sees them all learns more than one answer tells.",
+            title="Each new draw spends ε again",
+        )
+    with st.expander(f"Privacy spent on this table: {spent.total()}"):
+        rows = [(row.label, str(row.epsilon)) for row in (*table.rows, table.total)]
+        frame = pd.DataFrame(rows, columns=["Answer", "ε"])
+        st.dataframe(frame, hide_index=True, alt=f"{shown} private answers, together {spent.total()}")
 
 
 def share(scenario: Scenario, page: Mapping[str, str], table: tuple[str, str] | None) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from typing import Any, cast
 
 import streamlit as st
 
 from privexplorer.data import Source
+from privexplorer.privacy import PrivateAnswer, SpentBudget
 
 MOST_TABLES = 3
 
@@ -47,6 +49,10 @@ def take_notices() -> list[str]:
     return out
 
 
-def spent() -> dict[str, Any]:
-    """Return what each table has paid in this session."""
-    return cast("dict[str, Any]", st.session_state.setdefault("_spent", {}))
+def pay(answers: Iterable[PrivateAnswer]) -> SpentBudget:
+    """Note the private answers that are on screen; return what this session has shown in all."""
+    budget = cast("SpentBudget", st.session_state.get("_spent", SpentBudget()))
+    for item in answers:
+        budget = budget.show(item)
+    st.session_state["_spent"] = budget
+    return budget

