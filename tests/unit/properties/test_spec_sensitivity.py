@@ -65,6 +65,7 @@ def test_table_object_gives_the_same_number_and_a_pair_that_attains_it(name: str
             table = properties.AdditiveTable(values=values, constant=0.25, n=n, k=k)
             measured = table.sensitivity()
             assert measured == properties.sensitivity(values, k)
+            np.testing.assert_array_equal(table.increments(), np.diff(values))
             i, j = table.sensitivity_pair()
             assert 0 <= i < n
             assert 0 <= j < n
