@@ -102,9 +102,9 @@ class Ground:
         good = np.isfinite(x) & np.isfinite(y)
         self.boxes += [Box(a, b, size, size) for a, b in zip(x[good].tolist(), y[good].tolist(), strict=True)]
 
-    def clearance(self, box: Box) -> float:
-        """Distance from a box to the nearest curve or box, negative where they cross."""
-        if not box.inside(self.width, self.height):
+    def clearance(self, box: Box, over: float = 0.0) -> float:
+        """Distance from a box to the nearest curve or box, negative where they cross or the box is outside."""
+        if not box.inside(self.width, self.height, over):
             return -100.0
         at = np.linspace(box.x - box.width / 2, box.x + box.width / 2, 7)
         free = 60.0

@@ -476,7 +476,7 @@ def point_texts(mark: Points, cell: Cell, size: Size, ground: Ground) -> list[Sp
         if not free:
             continue
         # a place that no curve crosses, if there is one
-        place = next((place for place in free if ground.clearance(boxes[place]) >= 1), free[0])
+        place = next((place for place in free if ground.clearance(boxes[place], over=8) >= 1), free[0])
         ground.boxes.append(boxes[place])
         (xanchor, yanchor), (right, up) = anchors[place], shifts[place]
         out.append(
