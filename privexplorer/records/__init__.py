@@ -19,7 +19,7 @@ from privexplorer.records._base import (
     once_each,
     sorted_distinct,
 )
-from privexplorer.records._link import apply, dump, link_name, load, nearest, salvage, text, unknown_name
+from privexplorer.records._link import apply, dump, link_name, load, near, nearest, salvage, text, unknown_name
 from privexplorer.records._sentences import Problem, problems, rule, validated
 from privexplorer.records._walk import Leaf, Setting, extra, leaf, leaves, link_key, settings, shape, start_value
 
@@ -48,6 +48,7 @@ __all__ = [
     "link_key",
     "link_name",
     "load",
+    "near",
     "nearest",
     "once_each",
     "problems",

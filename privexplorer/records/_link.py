@@ -170,9 +170,21 @@ def nearest(word: str, known: Iterable[str], count: int = 3) -> list[str]:
     return close or [name for name in known if word.lower() in name.lower()][:count] or known[:count]
 
 
+def near(word: str, known: Iterable[str]) -> str:
+    """Name what comes nearest to a word, as a sentence ends with it.
+
+    Examples
+    --------
+    >>> near("epsilom", ["epsilon"]), near("n.hihg", ["n.high", "n.low"])
+    ('the nearest is epsilon', 'the nearest are n.high, n.low')
+    """
+    found = nearest(word, known)
+    return f"the nearest {'is' if len(found) == 1 else 'are'} {', '.join(found)}"
+
+
 def unknown_name(word: str, known: Iterable[str]) -> str:
     """Say that a setting does not exist, and which ones come nearest."""
-    return f"There is no setting called “{word[:60]}”; the nearest are {', '.join(nearest(word, known))}."
+    return f"There is no setting called “{word[:60]}”; {near(word, known)}."
 
 
 def salvage(

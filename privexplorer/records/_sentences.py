@@ -128,7 +128,7 @@ def known_names(record: type[Record]) -> list[str]:
 
 def sentence(cls: type[Record], error: Mapping[str, Any], where: str) -> str:
     """Turn one validation error into one sentence."""
-    from privexplorer.records._link import nearest
+    from privexplorer.records._link import near
 
     loc, kind, got = tuple(error["loc"]), str(error["type"]), error.get("input")
     limits = error.get("ctx") or {}
@@ -136,9 +136,9 @@ def sentence(cls: type[Record], error: Mapping[str, Any], where: str) -> str:
     title = ": ".join(titles) or "The scenario"
     if kind == "extra_forbidden":
         word, names = str(loc[-1]), known_names(record or cls)
-        near = f"the nearest are {', '.join(nearest(word, names))}" if names else "this choice has no settings"
+        words = near(word, names) if names else "this choice has no settings"
         inside = f" in “{title}”" if titles else ""
-        return f"There is no setting called “{word[:60]}”{inside}; {near}."
+        return f"There is no setting called “{word[:60]}”{inside}; {words}."
     if kind == "once_each":
         return f"{title} may name each choice only once; {where} repeats one."
     if kind == "value_error":

@@ -91,7 +91,7 @@ EXACT: list[tuple[dict[str, Any], str]] = [
     ({"shape": {"kind": "power", "exponent": 9}}, "Shape: Exponent must be a number from 0 to 4; the file says 9."),
     (
         {"shape": {"kind": "power", "exponnent": 9}},
-        "There is no setting called “exponnent” in “Shape”; the nearest are exponent.",
+        "There is no setting called “exponnent” in “Shape”; the nearest is exponent.",
     ),
     (
         {"shape": {"kind": "flat", "exponent": 9}},
@@ -111,7 +111,7 @@ EXACT: list[tuple[dict[str, Any], str]] = [
     ({"n": 5}, "Sample sizes n must be a group with low, high, points; the file says 5."),
     ({"n": {"low": 9, "high": 5}}, "The grid must start below its end; it runs from 9 to 5, so exchange the two."),
     ({"n": {"low": 0}}, "Sample sizes n: From must be a whole number from 1 to 100,000,000; the file says 0."),
-    ({"epsilom": 1}, "There is no setting called “epsilom”; the nearest are epsilon."),
+    ({"epsilom": 1}, "There is no setting called “epsilom”; the nearest is epsilon."),
 ]
 
 
