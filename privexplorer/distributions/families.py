@@ -14,7 +14,6 @@ from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
 from privexplorer.distributions.law import DiscreteLaw
-from privexplorer.errors import ParameterError
 from privexplorer.records import Number, Record, SymbolCount, field
 
 if TYPE_CHECKING:
@@ -239,13 +238,6 @@ def _geometric(k: int, ratio: float) -> DiscreteLaw:
 
 def _fraction(value: float) -> str:
     return {0.5: "1/2", 0.25: "1/4", 1.5: "3/2", 2.5: "5/2"}.get(value, f"{value:g}")
-
-
-def check_symbols(k: int) -> int:
-    """Return ``k`` if it is a whole number of at least 1."""
-    if isinstance(k, bool) or int(k) != k or k < 1:
-        raise ParameterError(f"The number of symbols k must be a whole number of at least 1; it is {k}.", field="k")
-    return int(k)
 
 
 __all__ = ["Dirichlet", "Distribution", "Geometric", "TwoStep", "Typed", "Uniform", "Zipf", "figure_families"]

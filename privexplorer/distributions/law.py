@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from privexplorer.arrays import FloatArray, IntArray
 from privexplorer.distributions._alias import AliasTable
+from privexplorer.distributions.checks import whole_number
 from privexplorer.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -41,9 +42,7 @@ def check_unit(unit: str) -> float:
 
 def check_size(n: int, what: str = "The sample size n") -> int:
     """Return ``n`` if it is a whole number of at least 0."""
-    if isinstance(n, bool) or int(n) != n or n < 0:
-        raise ParameterError(f"{what} must be a whole number of at least 0; it is {n}.", field="n")
-    return int(n)
+    return whole_number(n, what, "trials" if "runs" in what else "n", least=0)
 
 
 @dataclass(frozen=True, eq=False)

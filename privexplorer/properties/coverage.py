@@ -12,16 +12,16 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import Field
-from scipy import special, stats
+from scipy import special
 
 from privexplorer.arrays import FloatArray, IntArray
+from privexplorer.distributions.checks import sample_size, whole_number
 from privexplorer.errors import ParameterError
 from privexplorer.properties.entropy import NoiseRule, check_rule
 from privexplorer.properties.tables import (
     AdditiveTable,
     Fingerprint,
     check_fingerprint,
-    check_sample_size,
     check_table_size,
     closed_sum,
     sensitivity,
@@ -120,7 +120,7 @@ class GoodToulmin(AdditiveCoverage):
         self, n: int, t: float, rule: NoiseRule = "exact", k: int | None = None, *, new_only: bool = False
     ) -> float:
         """Return the exact sensitivity in closed form, or the experiment code's ``max(t, 0.01)``; t up to 1."""
-        size, ahead = check_sample_size(n), check_ahead(t)
+        size, ahead = sample_size(n), check_ahead(t)
         _check_inside(ahead)
         if check_rule(rule) == "paper_code":
             return max(ahead, 0.01)
@@ -165,7 +165,7 @@ class SmoothedGoodToulmin(AdditiveCoverage):
 
     def new_values(self, counts: IntArray, n: int, t: float) -> FloatArray:
         """Return ``-(-t)^i Pr(Z >= i)``; plain Good-Toulmin for t up to 1 unless a rate is set."""
-        size, ahead = check_sample_size(n), check_ahead(t)
+        size, ahead = sample_size(n), check_ahead(t)
         given = np.asarray(counts)
         return _signed(given, ahead, self._log_survival(given, size, ahead))
 
@@ -173,7 +173,7 @@ class SmoothedGoodToulmin(AdditiveCoverage):
         self, n: int, t: float, rule: NoiseRule = "exact", k: int | None = None, *, new_only: bool = False
     ) -> float:
         """Return the exact sensitivity, from the entries up to where the series has faded out, or eq (4.1)."""
-        size, ahead = check_sample_size(n), check_ahead(t)
+        size, ahead = sample_size(n), check_ahead(t)
         rule = check_rule(rule)
         if self._is_plain(ahead):
             if rule == "paper_code":
@@ -199,6 +199,18 @@ class SmoothedGoodToulmin(AdditiveCoverage):
             return "max(t, 0.01), as in the public experiment code; less than the exact value"
         return "largest change over all neighbouring samples, exact; eq (4.1) does not cover t <= 1"
 
+    def is_private(self, t: float, rule: NoiseRule = "exact") -> bool:
+        """Tell whether noise under this rule gives the stated privacy.
+
+        Eq (4.1) holds for the published smoothing rate, but not for every large rate with t near 1 (erratum E3): for
+        a rate of one's own it is compared with the exact sensitivity of arbitrarily long samples.
+        """
+        if check_rule(rule) == "exact" or self.smoothing != "poisson" or t <= 1.0:
+            return super().is_private(t, rule)
+        if self.smoothing_mean is None:
+            return True
+        return self._exact(10**12, t, None, False) <= sgt_sensitivity_bound(self.smoothing_mean, t)
+
     def note(self, n: int, t: float) -> str | None:
         """Say so where the estimator is plain Good-Toulmin."""
         if self._is_plain(t):
@@ -214,8 +226,10 @@ class SmoothedGoodToulmin(AdditiveCoverage):
         if self.smoothing == "poisson":
             return log_poisson_survival(counts, self.rate(n, t))
         trials, chance = binomial_smoothing(n, t, self.smoothing)
+        below = np.clip(counts - 1, 0, trials - 1)
+        survival = np.where(counts <= 0, 1.0, np.where(counts > trials, 0.0, special.bdtrc(below, trials, chance)))
         with np.errstate(divide="ignore"):
-            return np.asarray(stats.binom.logsf(counts - 1, trials, chance), dtype=np.float64)
+            return np.asarray(np.log(survival), dtype=np.float64)
 
     def _exact(self, n: int, t: float, k: int | None, new_only: bool) -> float:
         # |c_i - 1| rises and then falls for good, so the series has faded once it is small past its peak
@@ -243,7 +257,7 @@ class BatchCoverage(Record):
 
     def block(self, n: int, t: float) -> int:
         """Return the block length ``m = (1 + t) n``, a whole number from 1 to n."""
-        size, ahead = check_sample_size(n), check_ahead(t)
+        size, ahead = sample_size(n), check_ahead(t)
         return check_block(size, max(1, round(size * (1.0 + ahead))))
 
     def values(self, counts: IntArray, n: int, t: float) -> FloatArray:
@@ -304,6 +318,11 @@ class BatchCoverage(Record):
             return "one over the number of blocks, exact; derived"
         return "2m/n, upper bound; Sec 4.4.1.1"
 
+    def is_private(self, t: float, rule: NoiseRule = "exact") -> bool:
+        """Tell whether noise under this rule gives the stated privacy: it always does."""
+        check_rule(rule)
+        return True
+
 
 CoverageEstimator = Annotated[SmoothedGoodToulmin | GoodToulmin | BatchCoverage, Field(discriminator="kind")]
 """What a select box of coverage estimators lists."""
@@ -332,7 +351,7 @@ def smoothing_rate(n: int, t: float, accuracy: float | None = None, *, factor: f
     >>> round(smoothing_rate(100, 2), 9)
     1.700598691
     """
-    size, ahead = check_sample_size(n), check_ahead(t)
+    size, ahead = sample_size(n), check_ahead(t)
     if accuracy is not None:
         return math.log(factor / check_accuracy(accuracy))
     used = max(ahead, CLOSEST)
@@ -341,7 +360,7 @@ def smoothing_rate(n: int, t: float, accuracy: float | None = None, *, factor: f
 
 def binomial_smoothing(n: int, t: float, smoothing: Smoothing = "binomial-1") -> tuple[int, float]:
     """Return ``(K, q)`` of the binomial cut for t > 1 (extension; spec properties, section 5)."""
-    size, ahead = check_sample_size(n), check_ahead(t)
+    size, ahead = sample_size(n), check_ahead(t)
     if ahead <= 1.0:
         raise ParameterError(f"Binomial smoothing looks more than one sample size ahead; t is {t:g}.", field="t")
     argument = size * ahead * ahead / (ahead - 1.0)
@@ -401,7 +420,7 @@ def good_toulmin_sensitivity(n: int, t: float, k: int | None = None, *, new_only
     For k >= 3 (or unbounded) and 0 <= t <= 1 it is ``(1 + t)^2`` from n = 2 on; looking back (t < 0) it is
     ``(1 + t)(1 - |t|^(n-1))``. Derived, checked in tests/unit/properties/test_coverage.py.
     """
-    size, ahead = check_sample_size(n), check_ahead(t)
+    size, ahead = sample_size(n), check_ahead(t)
     _check_inside(ahead)
     if size == 1 or k == 1:
         return 0.0
@@ -480,13 +499,12 @@ def check_accuracy(accuracy: float) -> float:
 
 def check_block(n: int, m: int) -> int:
     """Return the block length if it is a whole number from 1 to ``n``."""
-    if isinstance(m, bool) or int(m) != m or m < 1:
-        raise ParameterError(f"The number of records m must be a whole number of at least 1; it is {m}.", field="m")
-    if m > n:
+    length = whole_number(m, "The number of records m", "m")
+    if length > n:
         raise ParameterError(
-            f"The batch estimator needs at least m records; m is {m:,} and the sample has {n:,}.", field="m"
+            f"The batch estimator needs at least m records; m is {length:,} and the sample has {n:,}.", field="m"
         )
-    return int(m)
+    return length
 
 
 def _check_inside(t: float) -> None:

@@ -13,11 +13,11 @@ import numpy as np
 from pydantic import Field
 
 from privexplorer.arrays import FloatArray, IntArray
+from privexplorer.distributions.checks import sample_size, symbol_count
 from privexplorer.errors import ParameterError, UnsupportedCombination
 from privexplorer.properties.remez import HIGHEST_DEGREE, scaled_polynomial_values
 from privexplorer.properties.tables import (
     AdditiveTable,
-    check_sample_size,
     check_table_size,
     sensitivity_among,
 )
@@ -94,9 +94,7 @@ class AdditiveEntropy(Record):
                     "This estimator counts unseen symbols, so it needs the public number of symbols k.", field="k"
                 )
             return None
-        if isinstance(k, bool) or int(k) != k or k < 1:
-            raise ParameterError(f"The number of symbols k must be a whole number of at least 1; it is {k}.", field="k")
-        return int(k)
+        return symbol_count(k)
 
 
 @lru_cache(maxsize=128)
@@ -130,7 +128,7 @@ def plug_in_sensitivity(n: int, k: int | None = None) -> float:
     >>> round(plug_in_sensitivity(100), 11)
     0.05600153435
     """
-    size = check_sample_size(n)
+    size = sample_size(n)
     if size == 1 or k == 1:
         return 0.0
     return (math.log(size) + (size - 1) * math.log1p(1.0 / (size - 1))) / size
@@ -154,7 +152,7 @@ class PlugIn(AdditiveEntropy):
 
     def sensitivity(self, n: int, k: int | None = None, rule: NoiseRule = "exact") -> float:
         """Return h(1/n) (exact) or 2 ln(n)/n (printed, also used by the experiment code)."""
-        size, symbols = check_sample_size(n), self.check_k(k)
+        size, symbols = sample_size(n), self.check_k(k)
         if check_rule(rule) == "exact":
             return plug_in_sensitivity(size, symbols)
         return 2.0 * math.log(size) / size
@@ -192,7 +190,7 @@ class MillerMadow(AdditiveEntropy):
 
     def sensitivity(self, n: int, k: int | None = None, rule: NoiseRule = "exact") -> float:
         """Return h(1/n) + 1/(2n) (exact), or the printed plug-in bound plus 1/(2n)."""
-        size, symbols = check_sample_size(n), self.check_k(k)
+        size, symbols = sample_size(n), self.check_k(k)
         if check_rule(rule) == "exact":
             return 0.0 if size == 1 or symbols == 1 else plug_in_sensitivity(size) + 1.0 / (2.0 * size)
         return 2.0 * math.log(size) / size + 1.0 / (2.0 * size)
@@ -285,7 +283,7 @@ class Polynomial(AdditiveEntropy):
         largest polynomial count the increments decrease, so only counts up to N + 3 and their mirrors
         ``n - 1 - j`` can set the maximum (derived, checked in tests/unit/properties/test_entropy.py).
         """
-        size, symbols = check_sample_size(n), self.check_k(k)
+        size, symbols = sample_size(n), self.check_k(k)
         assert symbols is not None  # noqa: S101
         if check_rule(rule) == "paper_code":
             zero, one = self.values(np.array([0, 1]), size, symbols, True)
@@ -344,9 +342,7 @@ def polynomial_parameters(k: int, preset: Preset = "private") -> tuple[int, floa
     >>> polynomial_parameters(1000, "non-private")[0], polynomial_parameters(1000, "private")[0]
     (11, 9)
     """
-    if isinstance(k, bool) or int(k) != k or k < 1:
-        raise ParameterError(f"The number of symbols k must be a whole number of at least 1; it is {k}.", field="k")
-    scale = math.log(max(int(k), 2))
+    scale = math.log(max(symbol_count(k), 2))
     cutoff = max(1, math.floor(1.6 * scale))
     if preset == "private":
         return min(max(1, math.ceil(1.2 * scale)), HIGHEST_DEGREE), 2.0 * scale, cutoff
@@ -373,7 +369,7 @@ def plug_in_bias_bound(n: int, k: int, form: Literal["tight", "chi-square", "the
 
     ``tight``: ln(1 + (k-1)/n), derived; ``chi-square``: (k-1)/n; ``thesis``: k/n as printed in (4.5) (erratum E5).
     """
-    size = check_sample_size(n)
+    size = sample_size(n)
     ratio = (k - 1) / size
     if form == "tight":
         return math.log1p(ratio)
@@ -382,13 +378,13 @@ def plug_in_bias_bound(n: int, k: int, form: Literal["tight", "chi-square", "the
 
 def plug_in_variance_bound(n: int) -> float:
     """Return ``ln(n)^2 / n``, a bound on the variance of the plug-in entropy (4.6; the constant is erratum E6)."""
-    size = check_sample_size(n)
+    size = sample_size(n)
     return math.log(size) ** 2 / size
 
 
 def bounded_difference_variance(n: int, sensitivity: float) -> float:
     """Return ``n sensitivity^2 / 4``, a bound on the variance of a statistic of ``n`` independent records (Lem 32)."""
-    return check_sample_size(n) * sensitivity**2 / 4.0
+    return sample_size(n) * sensitivity**2 / 4.0
 
 
 __all__ = [

@@ -16,6 +16,7 @@ import numpy as np
 from mpmath.ctx_mp import MPContext
 
 from privexplorer.arrays import FloatArray
+from privexplorer.distributions.checks import whole_number
 from privexplorer.errors import ConvergenceError, ParameterError
 
 HIGHEST_DEGREE = 24
@@ -75,12 +76,12 @@ def remez(degree: int) -> Approximation:
     >>> round(remez(3).error, 10)
     0.0243505776
     """
-    if isinstance(degree, bool) or int(degree) != degree or not 1 <= degree <= HIGHEST_DEGREE:
+    whole = whole_number(degree, "The degree of the polynomial", "degree")
+    if whole > HIGHEST_DEGREE:
         raise ParameterError(
-            f"The degree of the polynomial must be a whole number from 1 to {HIGHEST_DEGREE}; it is {degree}.",
-            field="degree",
+            f"The degree of the polynomial must be at most {HIGHEST_DEGREE}; it is {whole}.", field="degree"
         )
-    return _solution(int(degree))[0]
+    return _solution(whole)[0]
 
 
 def evaluate(approximation: Approximation, x: FloatArray) -> FloatArray:

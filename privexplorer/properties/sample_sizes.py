@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from scipy import stats
+from scipy import special
 
 from privexplorer.errors import ConvergenceError, ParameterError
 from privexplorer.properties.coverage import check_accuracy
@@ -288,7 +288,7 @@ def boosting_blocks(failure: float, start: float = 1.0 / 3.0, exact: bool = True
         return max(1, math.ceil(math.log(1.0 / failure) / (2.0 * (0.5 - start) ** 2) - 1e-9))
 
     def fails(half: int) -> float:
-        return float(stats.binom.sf(half, 2 * half + 1, start))
+        return float(special.bdtrc(half, 2 * half + 1, start))
 
     low, high = -1, 1
     while fails(high) > failure:

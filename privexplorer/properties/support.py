@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike
 from pydantic import Field
 
 from privexplorer.arrays import FloatArray, IntArray
+from privexplorer.distributions.checks import sample_size, symbol_count
 from privexplorer.errors import ParameterError
 from privexplorer.properties.coverage import SmoothedGoodToulmin, check_accuracy
 from privexplorer.properties.entropy import NoiseRule, check_rule
-from privexplorer.properties.tables import AdditiveTable, check_counts, check_sample_size, check_table_size
+from privexplorer.properties.tables import AdditiveTable, check_counts, check_table_size
 from privexplorer.records import Accuracy, Record
 
 
@@ -33,7 +34,7 @@ class SparseSupport(Record):
 
     def extrapolates(self, n: int, k: int) -> bool:
         """Tell whether the sample is short (``n < k ln(3/accuracy) / 2``); otherwise seen symbols are counted."""
-        return check_sample_size(n) < 0.5 * check_symbols(k) * self.rate
+        return sample_size(n) < 0.5 * symbol_count(k) * self.rate
 
     @property
     def rate(self) -> float:
@@ -42,7 +43,7 @@ class SparseSupport(Record):
 
     def ahead(self, n: int, k: int) -> float:
         """Return the look-ahead ``t = k ln(3/accuracy)/n - 1`` (eq (4.3))."""
-        return check_symbols(k) * self.rate / check_sample_size(n) - 1.0
+        return symbol_count(k) * self.rate / sample_size(n) - 1.0
 
     def values(self, counts: IntArray, n: int, k: int) -> FloatArray:
         """Return the coefficients at these counts."""
@@ -53,7 +54,7 @@ class SparseSupport(Record):
     def table(self, n: int, k: int) -> AdditiveTable:
         """Return the whole table."""
         size = check_table_size(n)
-        return AdditiveTable(self.values(np.arange(size + 1), size, k), 0.0, size, check_symbols(k))
+        return AdditiveTable(self.values(np.arange(size + 1), size, k), 0.0, size, symbol_count(k))
 
     def sensitivity(self, n: int, k: int, rule: NoiseRule = "exact") -> float:
         """Return the exact sensitivity, or eq (4.1) where the sample is short; 1 for the count of seen symbols."""
@@ -68,6 +69,12 @@ class SparseSupport(Record):
         if self.extrapolates(n, k):
             return SmoothedGoodToulmin(smoothing_mean=self.rate).sensitivity_source(n, self.ahead(n, k), rule)
         return "1: one record changes the number of seen symbols by at most one, exact"
+
+    def is_private(self, n: int, k: int, rule: NoiseRule = "exact") -> bool:
+        """Tell whether noise under this rule gives the stated privacy; see the smoothed estimator."""
+        if not self.extrapolates(n, k):
+            return True
+        return SmoothedGoodToulmin(smoothing_mean=self.rate).is_private(self.ahead(n, k), rule)
 
     def bias_bound(self, n: int, k: int) -> float:
         """Return ``2 + 2 e^(r (t - 1)) + 2 accuracy k / 3``, a bound on the bias where the sample is short."""
@@ -84,22 +91,27 @@ class DenseSupport(Record):
 
     def values(self, counts: IntArray, n: int, k: int) -> FloatArray:
         """Return ``min(1, 3 k j / n)`` at these counts."""
-        return np.minimum(1.0, 3.0 * check_symbols(k) * np.asarray(counts, dtype=np.float64) / check_sample_size(n))
+        return np.minimum(1.0, 3.0 * symbol_count(k) * np.asarray(counts, dtype=np.float64) / sample_size(n))
 
     def table(self, n: int, k: int) -> AdditiveTable:
         """Return the whole table."""
         size = check_table_size(n)
-        return AdditiveTable(self.values(np.arange(size + 1), size, k), 0.0, size, check_symbols(k))
+        return AdditiveTable(self.values(np.arange(size + 1), size, k), 0.0, size, symbol_count(k))
 
     def sensitivity(self, n: int, k: int, rule: NoiseRule = "exact") -> float:
         """Return ``min(1, 3k/n)``, which is exact for n and k of at least 2 and 0 below."""
         check_rule(rule)
-        size, symbols = check_sample_size(n), check_symbols(k)
+        size, symbols = sample_size(n), symbol_count(k)
         return 0.0 if symbols == 1 or size == 1 else min(1.0, 3.0 * symbols / size)
 
     def sensitivity_source(self, n: int, k: int, rule: NoiseRule = "exact") -> str:
         """Say where the sensitivity comes from."""
         return "min(1, 3k/n), exact; Sec 4.4.2.1"
+
+    def is_private(self, n: int, k: int, rule: NoiseRule = "exact") -> bool:
+        """Tell whether noise under this rule gives the stated privacy: it always does."""
+        check_rule(rule)
+        return True
 
 
 SupportEstimator = Annotated[SparseSupport | DenseSupport, Field(discriminator="kind")]
@@ -115,10 +127,10 @@ def dense_support_estimate(counts: ArrayLike, n: int, k: int) -> FloatArray:
     5.0
     """
     given = check_counts(counts)
-    if np.any(given.sum(axis=-1) != check_sample_size(n)):
+    if np.any(given.sum(axis=-1) != sample_size(n)):
         raise ParameterError(f"The counts must sum to the sample size {n:,}.", field="n")
     distinct = int(np.count_nonzero(given, axis=-1).max())
-    if distinct > check_symbols(k):
+    if distinct > symbol_count(k):
         raise ParameterError(
             f"The number of symbols k is {k:,}, but {distinct:,} distinct values occur; k must be at least that many.",
             field="k",
@@ -128,7 +140,7 @@ def dense_support_estimate(counts: ArrayLike, n: int, k: int) -> FloatArray:
 
 def rare_count_tail(n: int, k: int) -> float:
     """Return ``e^(-2n/(9k))``, a bound on ``Pr(N_x < n/(3k))`` for a symbol of mass at least 1/k."""
-    return math.exp(-2.0 * check_sample_size(n) / (9.0 * check_symbols(k)))
+    return math.exp(-2.0 * sample_size(n) / (9.0 * symbol_count(k)))
 
 
 def dense_recovery_size(k: int, accuracy: float | None = None) -> float:
@@ -137,7 +149,7 @@ def dense_recovery_size(k: int, accuracy: float | None = None) -> float:
     ``18 k ln k`` for exact recovery with probability at least 1 - k^-3, or, with an accuracy below 1/2,
     ``9 k ln(1/accuracy)``: then the error reaches ``accuracy * k`` with probability at most ``accuracy`` (E11).
     """
-    symbols = check_symbols(k)
+    symbols = symbol_count(k)
     if accuracy is None:
         return 18.0 * symbols * math.log(symbols)
     if not check_accuracy(accuracy) < 0.5:
@@ -147,14 +159,7 @@ def dense_recovery_size(k: int, accuracy: float | None = None) -> float:
 
 def support_coverage_records(k: int, accuracy: float) -> float:
     """Return ``k ln(3/accuracy)`` records, whose coverage is within ``accuracy k / 3`` of the support (Lem 30)."""
-    return check_symbols(k) * math.log(3.0 / check_accuracy(accuracy))
-
-
-def check_symbols(k: int) -> int:
-    """Return ``k`` if it is a whole number of at least 1."""
-    if isinstance(k, bool) or int(k) != k or k < 1:
-        raise ParameterError(f"The number of symbols k must be a whole number of at least 1; it is {k}.", field="k")
-    return int(k)
+    return symbol_count(k) * math.log(3.0 / check_accuracy(accuracy))
 
 
 __all__ = [

@@ -15,6 +15,7 @@ from scipy import special
 
 from privexplorer.arrays import FloatArray, IntArray
 from privexplorer.distributions import DiscreteLaw
+from privexplorer.distributions.checks import sample_size, symbol_count
 from privexplorer.errors import ParameterError
 
 LONGEST = 20_000_000
@@ -59,10 +60,9 @@ def sensitivity_pair(values: ArrayLike, k: int | None = None) -> tuple[int, int]
     given = np.asarray(values, dtype=np.float64)
     if given.ndim != 1 or given.size < 1:
         raise ParameterError("A table needs at least the value at count 0.")
-    if k is not None and (isinstance(k, bool) or int(k) != k or k < 1):
-        raise ParameterError(f"The number of symbols k must be a whole number of at least 1; it is {k}.", field="k")
+    symbols = None if k is None else symbol_count(k)
     n = given.size - 1
-    if n == 0 or k == 1:
+    if n == 0 or symbols == 1:
         return None
     steps = np.diff(given)
     if not np.all(np.isfinite(steps)):
@@ -70,7 +70,7 @@ def sensitivity_pair(values: ArrayLike, k: int | None = None) -> tuple[int, int]
             "The sensitivity is beyond the range of numbers; look less far ahead or smooth less.", field="t"
         )
     mirrored = steps[::-1]
-    if k == 2:
+    if symbols == 2:
         i = int(np.argmax(np.abs(steps - mirrored)))
         return i, n - 1 - i
     # the partner j of i is any count up to n - 1 - i, so it is a running extreme seen from the far end
@@ -309,16 +309,9 @@ def check_fingerprint(fingerprint: Fingerprint) -> tuple[IntArray, IntArray]:
     return counts[used], symbols[used]
 
 
-def check_sample_size(n: int) -> int:
-    """Return ``n`` if it is a whole number of at least 1."""
-    if isinstance(n, bool) or int(n) != n or n < 1:
-        raise ParameterError(f"The sample size n must be a whole number of at least 1; it is {n}.", field="n")
-    return int(n)
-
-
 def check_table_size(n: int) -> int:
     """Return ``n`` if a full table of that length is reasonable."""
-    size = check_sample_size(n)
+    size = sample_size(n)
     if size > LONGEST:
         raise ParameterError(
             f"A full table is built for at most {LONGEST:,} records, not for {size:,}; use the direct answer instead.",

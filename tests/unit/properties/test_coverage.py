@@ -71,6 +71,15 @@ def test_printed_bound_covers_the_published_rate_and_fails_beyond() -> None:
     assert large.sensitivity(10_000, 1.022) / sgt_sensitivity_bound(60.0, 1.022) == pytest.approx(1.14, abs=0.01)
 
 
+def test_a_printed_bound_that_is_too_small_is_not_called_private() -> None:
+    large = SmoothedGoodToulmin(smoothing_mean=60.0)
+    assert not large.is_private(1.022, "thesis")
+    assert large.is_private(1.022, "exact")
+    assert large.is_private(2.0, "thesis")
+    assert SmoothedGoodToulmin(smoothing_mean=5.0).is_private(1.022, "thesis")
+    assert SmoothedGoodToulmin().is_private(1.022, "thesis")
+
+
 def test_coefficients_stay_within_lemma_26() -> None:
     for r in (0.5, 2.0, 10.0):
         for t in (1.1, 2.0, 6.0):

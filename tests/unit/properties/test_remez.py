@@ -58,9 +58,9 @@ def test_scaled_squares_settle() -> None:
     assert 400 * remez(20).error == pytest.approx(0.22669, abs=1e-5)
 
 
-@pytest.mark.parametrize("degree", [0, HIGHEST_DEGREE + 1, -3, 2.5, True])
+@pytest.mark.parametrize("degree", [0, HIGHEST_DEGREE + 1, -3, 2.5, True, np.nan, np.inf, "3", None])
 def test_bad_degrees_are_refused(degree: float) -> None:
-    with pytest.raises(ParameterError, match="from 1 to 24"):
+    with pytest.raises(ParameterError, match="degree of the polynomial must be"):
         remez(degree)  # type: ignore[arg-type]
 
 
