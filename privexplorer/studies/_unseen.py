@@ -18,6 +18,7 @@ from privexplorer.properties import GoodToulmin, SmoothedGoodToulmin, Smoothing,
 from privexplorer.records import Number, Record, field
 from privexplorer.studies.base import wide
 from privexplorer.studies.result import Result
+from privexplorer.studies.words import plus_minus, significant
 
 Extrapolator = SmoothedGoodToulmin | GoodToulmin
 SMOOTHINGS: dict[Smoothing, str] = {
@@ -63,9 +64,9 @@ def is_plain(estimator: Extrapolator, n: int, t: float) -> bool:
 
 
 def expected_fingerprint(law: DiscreteLaw, n: int, size: int) -> FloatArray:
-    """Expected number of symbols seen exactly ``i`` times among ``n`` records, ``i = 1..size``; 0 beyond ``n``.
+    """Compute the expected number of symbols seen exactly ``i`` times, ``i = 1..size``; 0 beyond ``n``.
 
-    Exact, in logarithms (derived: a sum of binomial probabilities; checked in tests/unit/studies/test_support_coverage.py).
+    A sum of binomial probabilities, in logarithms; derived, checked in tests/unit/studies/test_support_coverage.py.
     """
     masses, sizes = law.groups
     inside = (masses > 0) & (masses < 1)
@@ -94,7 +95,7 @@ def series_length(estimator: Extrapolator, n: int, t: float) -> int:
 
 
 def expected_new(law: DiscreteLaw, n: int, t: float) -> float:
-    """Expected number of new symbols among ``n t`` further records."""
+    """Compute the expected number of new symbols among ``n t`` further records."""
     seen = np.asarray(law.coverage(np.array([n, n * (1 + t)])))
     return float(seen[1] - seen[0])
 
@@ -125,7 +126,7 @@ def exact_bias(estimators: Sequence[Extrapolator], law: DiscreteLaw, n: int, ts:
 def noisy_squares(
     values: FloatArray, targets: FloatArray, sensitivities: FloatArray, epsilon: float, highs: FloatArray | None
 ) -> FloatArray:
-    """Expected squared errors over the mechanism's noise, integrated exactly, shape ``(trials, points)``.
+    """Compute expected squared errors over the mechanism's noise, integrated exactly, shape ``(trials, points)``.
 
     Parameters
     ----------
@@ -146,7 +147,7 @@ def noisy_squares(
 
 
 def crossing_error(ts: FloatArray, errors: FloatArray, spread: FloatArray, horizon: float | None) -> float:
-    """Standard error of the look-ahead at which a curve crosses a level: that of the curve over its slope there."""
+    """Estimate the error of the look-ahead at which a curve crosses a level: the curve's own over its slope there."""
     if horizon is None or horizon >= ts[-1]:
         return 0.0
     after = int(np.searchsorted(ts, horizon, side="right"))
@@ -154,6 +155,28 @@ def crossing_error(ts: FloatArray, errors: FloatArray, spread: FloatArray, horiz
     slope = abs(errors[after] - errors[before]) / (ts[after] - ts[before])
     share = (horizon - ts[before]) / (ts[after] - ts[before])
     return float(((1 - share) * spread[before] + share * spread[after]) / slope) if slope > 0 else 0.0
+
+
+def measured(value: float, error: float) -> tuple[str, str]:
+    """Write a value and its ±; what is only rounding counts as exact.
+
+    Examples
+    --------
+    >>> measured(7.0710678, 1e-16), measured(0.0465, 0.0015)
+    (('7.07', '± 0'), ('0.0465', '± 0.0015'))
+    """
+    return plus_minus(value, error if error > 1e-9 * abs(value) else 0.0)
+
+
+def times(price: float) -> str:
+    """Say how two errors compare, up to the word "without privacy".
+
+    Examples
+    --------
+    >>> times(1.23), times(1.001), times(0.98)
+    ('1.2 times as much as', 'hardly more than', 'hardly more than')
+    """
+    return "hardly more than" if price < 1.05 else f"{significant(price, 2)} times as much as"
 
 
 def whole_table(result: Result, first: str, *others: pd.DataFrame) -> pd.DataFrame:
@@ -172,7 +195,9 @@ __all__ = [
     "expected_fingerprint",
     "expected_new",
     "is_plain",
+    "measured",
     "noisy_squares",
     "series_length",
+    "times",
     "whole_table",
 ]

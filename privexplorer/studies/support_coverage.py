@@ -27,7 +27,7 @@ from privexplorer.studies._entropy import RULES, Curve, assumed_k
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
 from privexplorer.studies.chart import Axis, Chart, Line, Panel
 from privexplorer.studies.result import Card, Formula, Note, Result, tidy
-from privexplorer.studies.words import plus_minus, ratio, significant, whole
+from privexplorer.studies.words import ratio, significant, whole
 
 MOST_CELLS = 5_000_000
 """Largest number of symbols times look-aheads: their chances are held at once."""
@@ -98,7 +98,7 @@ class SupportCoverageScenario(Scenario):
         unseen.AheadGrid(), "Look-ahead t, further records per record", key="t", group="Method"
     )
     accuracy: Accuracy = field(
-        0.05,
+        0.03,
         "Error that you accept",
         "As a share of the nt further records: it decides how far ahead one can see.",
         key="accuracy",
@@ -138,7 +138,8 @@ class SupportCoverage(Study[SupportCoverageScenario]):
     id: ClassVar[str] = "support-coverage"
     question: ClassVar[str] = "How far ahead can you count what has not been seen yet?"
     lead: ClassVar[str] = (
-        "From n records, predict how many new values t times as many further records would show, with and without privacy."
+        "From n records, predict how many new values t times as many further records would show, with and without "
+        "privacy."
     )
     tab: ClassVar[str] = "How far can we see"
     card: ClassVar[str] = "Error of the predicted number of new values against the look-ahead."
@@ -180,16 +181,16 @@ class SupportCoverage(Study[SupportCoverageScenario]):
         k = assumed_k(scenario.distribution)
         if low > 1 and any(isinstance(e, GoodToulmin) for e in scenario.estimators):
             out.append(
-                f"Good-Toulmin looks at most one sample ahead, but the look-aheads start at t = {low:g}; let them start at "
-                "1 or below, or leave Good-Toulmin out."
+                f"Good-Toulmin looks at most one sample ahead, but the look-aheads start at t = {low:g}; let them "
+                "start at 1 or below, or leave Good-Toulmin out."
             )
         for estimator in scenario.estimators:
             rate = getattr(estimator, "smoothing_mean", None)
             if rate is not None and rate * (high - 1) > unseen.LARGEST_GROWTH:
                 most = unseen.LARGEST_GROWTH / (high - 1)
                 out.append(
-                    f"At t = {high:g} a smoothing rate r of {rate:g} leaves the range of numbers; lower r to {most:.3g} or "
-                    "less, or leave it empty."
+                    f"At t = {high:g} a smoothing rate r of {rate:g} leaves the range of numbers; lower r to "
+                    f"{most:.3g} or less, or leave it empty."
                 )
         if k * scenario.ahead.points > MOST_CELLS:
             out.append(
@@ -307,8 +308,8 @@ class SupportCoverage(Study[SupportCoverageScenario]):
         name, at = prepared.names[0], prepared.reached(0)
         ts, n, accuracy, epsilon = prepared.ts[at], prepared.n, scenario.accuracy, scenario.epsilon
         t, delta = float(ts[-1]), float(sens[0, at][-1])
-        value, error = plus_minus(private.rmse[-1], 2 * private.error[-1])
-        value0, error0 = plus_minus(plain.rmse[-1], 2 * plain.error[-1])
+        value, error = unseen.measured(private.rmse[-1], 2 * private.error[-1])
+        value0, error0 = unseen.measured(plain.rmse[-1], 2 * plain.error[-1])
         price = float(private.rmse[-1] / plain.rmse[-1])
         horizon, horizon0 = (prediction_horizon(ts, curve.rmse, accuracy) for curve in main)
         spread = unseen.crossing_error(ts, private.rmse, private.error, horizon)
@@ -333,9 +334,9 @@ class SupportCoverage(Study[SupportCoverageScenario]):
         shows = (
             f"From **{n:,} records** with **ε = {epsilon:g}**, the number of new values among the next "
             f"{whole(n * t)} records (t = {t:g}) is predicted with a typical error of **{value}** of those records, "
-            f"{significant(price, 2)} times as much as without privacy. {horizon_words(horizon, horizon0, ts, accuracy)} "
-            f"Mind the yardstick: on average only {significant(to_find / (n * t), 2)} of the further records bring a new "
-            f"value, and that is what guessing zero would be off by. "
+            f"{unseen.times(price)} without privacy. {horizon_words(horizon, horizon0, ts, accuracy)} "
+            f"Mind the yardstick: on average only {significant(to_find / (n * t), 2)} of the further records bring a "
+            f"new value, and that is what guessing zero would be off by. "
             f"From ε = {significant(free, 2)} on privacy adds less than 5% at t = {t:g}."
         )
         return Result(
@@ -345,8 +346,8 @@ class SupportCoverage(Study[SupportCoverageScenario]):
             cards=cards,
             shows=shows,
             takeaway=(
-                f"Error of the predicted number of new values against the look-ahead t ({name}). At t = {t:g} and epsilon "
-                f"{epsilon:g} the private error is {value} of the further records, without privacy {value0}."
+                f"Error of the predicted number of new values against the look-ahead t ({name}). At t = {t:g} and "
+                f"epsilon {epsilon:g} the private error is {value} of the further records, without privacy {value0}."
             ),
             notes=self.notes(scenario, prepared),
             formulas=self.formulas(scenario, prepared, t, delta),
@@ -359,9 +360,10 @@ class SupportCoverage(Study[SupportCoverageScenario]):
         """Say what a reader must know about the choices."""
         out = []
         plain = [
-            n for n, e in zip(prepared.names, prepared.estimators, strict=True)
+            n
+            for n, e in zip(prepared.names, prepared.estimators, strict=True)
             if isinstance(e, SmoothedGoodToulmin) and unseen.is_plain(e, prepared.n, float(prepared.ts[0]))
-        ]  # fmt: skip
+        ]
         if plain and prepared.ts[0] < 1:
             out.append(Note("Up to t = 1 no smoothing is needed: there the smoothed estimator is Good-Toulmin itself."))
         if any(isinstance(e, GoodToulmin) for e in prepared.estimators) and prepared.ts[-1] > 1:
@@ -371,8 +373,8 @@ class SupportCoverage(Study[SupportCoverageScenario]):
         if scenario.noise_rule == "paper_code" and prepared.ts[0] <= 1:
             out.append(
                 Note(
-                    "Up to t = 1 the published code scales its noise with max(t, 0.01), less than the sensitivity, so the "
-                    "answer is **not ε-private** there. It is here for comparison only.",
+                    "Up to t = 1 the published code scales its noise with max(t, 0.01), less than the sensitivity, so "
+                    "the answer is **not ε-private** there. It is here for comparison only.",
                     "warning",
                     "This noise protects too little",
                 )
@@ -386,7 +388,8 @@ class SupportCoverage(Study[SupportCoverageScenario]):
         if scenario.distribution.kind == "empirical":
             out.append(
                 Note(
-                    "These numbers come from your table and are **not private**. Use them to choose ε; do not publish them.",
+                    "These numbers come from your table and are **not private**. Use them to choose ε; do not publish "
+                    "them.",
                     "not-private",
                 )
             )
@@ -459,8 +462,11 @@ class SupportCoverage(Study[SupportCoverageScenario]):
                     continue  # in the table; six curves would hide one another
                 rows = result.series(f"{name}, private" if private else name)
                 short = name.replace(" (", "<br>(") if "(" in name else name
-                label = ("private" if private else "without<br>privacy") if not several else (
-                    f"{short},<br>private" if private and "<br>" not in short else short)  # fmt: skip
+                label = (
+                    ("private" if private else "without<br>privacy")
+                    if not several
+                    else (f"{short},<br>private" if private and "<br>" not in short else short)
+                )
                 marks.append(
                     Line(
                         "private" if private else "non-private",
@@ -605,10 +611,10 @@ ASSUMPTIONS = (
     "Neighbours are two samples of the same size n that differ in one record; n is public. (properties §0, Def. 1)",
     "t counts further records: the target is the expected number of new values among n t further records, given the "
     "sample. (properties §8, E14)",
-    "One number of new values is released, with Laplace noise of scale sensitivity ÷ ε (Lem 3); the noise is integrated "
-    "exactly, so only the sampling is simulated.",
-    "The sensitivity is the exact one of the number of new values: the largest change over all samples. (properties §1, "
-    "derived)",
+    "One number of new values is released, with Laplace noise of scale sensitivity ÷ ε (Lem 3); the noise is "
+    "integrated exactly, so only the sampling is simulated.",
+    "The sensitivity is the exact one of the number of new values: the largest change over all samples. (properties "
+    "§1, derived)",
     "All look-aheads share the same samples, so neighbouring points move together.",
     "How far one can see is read off the curve by straight lines between its points, and never beyond the range.",
 )
