@@ -43,6 +43,7 @@ def field(
     group: str | None = None,
     scale: str | None = None,
     low: float | None = None,
+    high: float | None = None,
     unit: str | None = None,
     titles: dict[str, str] | None = None,
     ends: tuple[str, str] | None = None,
@@ -65,7 +66,7 @@ def field(
     group : str, optional
         Sidebar group: ``"Data"``, ``"Privacy"``, ``"Method"``, ``"Runs"`` or another heading.
     scale : str, optional
-        ``"log"`` draws a slider on decimal steps from ``low`` to the upper bound.
+        ``"log"`` draws a slider on decimal steps from ``low`` to ``high`` (the bounds where left out).
     titles : dict, optional
         Words for the values of a ``Literal`` field.
     when : (field, value), optional
@@ -78,7 +79,7 @@ def field(
     extra: dict[str, Any] = {
         name: value
         for name, value in (
-            ("key", key), ("group", group), ("scale", scale), ("low", low), ("unit", unit),
+            ("key", key), ("group", group), ("scale", scale), ("low", low), ("high", high), ("unit", unit),
             ("titles", titles), ("ends", list(ends) if ends else None),
             ("when", list(when) if when else None), ("advanced", advanced or None),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
@@ -131,8 +132,13 @@ class Setting:
     of: Any
 
 
-def settings(cls: type[Record], name: str = "", path: str = "", title: str = "") -> Iterator[Setting]:
+@cache
+def settings(cls: type[Record]) -> tuple[Setting, ...]:
     """Every setting of a record, those of all kinds of its unions included."""
+    return tuple(_settings(cls, "", "", ""))
+
+
+def _settings(cls: type[Record], name: str, path: str, title: str) -> Iterator[Setting]:
     for field_name, info in cls.model_fields.items():
         if field_name == "kind":
             continue
@@ -140,12 +146,12 @@ def settings(cls: type[Record], name: str = "", path: str = "", title: str = "")
         words = ", ".join(part for part in (title, info.title or field_name) if part)
         what, of = shape(info)
         if what == "group":
-            yield from settings(of, f"{here}.", f"{there}.", words)
+            yield from _settings(of, f"{here}.", f"{there}.", words)
             continue
         yield Setting(here, f"{there}.kind" if what == "union" else there, words, info, what, of)
         if what != "leaf":
             for kind, member in of.items():
-                yield from settings(member, f"{here}.{kind}.", f"{there}.{kind}.", words)
+                yield from _settings(member, f"{here}.{kind}.", f"{there}.{kind}.", words)
 
 
 def leaves(record: Record, prefix: str = "") -> Iterator[tuple[str, Any]]:
