@@ -74,7 +74,7 @@ class Box:
         )
 
     def inside(self, width: float, height: float, over: float = 0.0) -> bool:
-        """Whether the box lies within a plot of this size; it may stand out by ``over`` pixels upwards and downwards."""
+        """Whether the box lies within a plot of this size; ``over`` pixels may stand out above or below."""
         sideways = self.width / 2 <= self.x <= width - self.width / 2
         return sideways and self.height / 2 - over <= self.y <= height + over - self.height / 2
 
