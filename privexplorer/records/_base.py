@@ -191,7 +191,7 @@ class Grid(Record):
         if self.low > self.high:
             raise PydanticCustomError(
                 "grid_order",
-                "The grid must start below its end; it runs from {low} to {high}, so exchange the two.",
+                "A grid must not start above its end; it runs from {low} to {high}, so exchange the two.",
                 {"low": f"{self.low:,}", "high": f"{self.high:,}"},
             )
 
@@ -219,7 +219,7 @@ class RealGrid(Record):
         if self.low > self.high:
             raise PydanticCustomError(
                 "grid_order",
-                "The grid must start below its end; it runs from {low} to {high}, so exchange the two.",
+                "A grid must not start above its end; it runs from {low} to {high}, so exchange the two.",
                 {"low": f"{self.low:g}", "high": f"{self.high:g}"},
             )
 

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 
 from privexplorer.errors import ParameterError
 from privexplorer.records._base import Record, RecordT
-from privexplorer.records._walk import Leaf, extra, leaf, shape
+from privexplorer.records._walk import Leaf, leaf, shape
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,9 @@ def shown(value: Any) -> str:
     if isinstance(value, int) and abs(value) >= 10**15:
         return f"a whole number with {len(str(abs(value)))} digits" if abs(value) < 10**4000 else "a huge whole number"
     if isinstance(value, (int, float)):
-        if isinstance(value, float) and not math.isfinite(value):
+        if not math.isfinite(value):
             return "“not a number”" if math.isnan(value) else "“infinity”"
-        return f"{value}".replace("-", "−")
+        return f"{value:,}".removesuffix(".0").replace("-", "−")
     return f"“{value[:40]}{'…' if len(value) > 40 else ''}”" if isinstance(value, str) else "something else"
 
 
@@ -110,14 +110,12 @@ def locate(cls: type[Record], loc: tuple[Any, ...]) -> tuple[list[str], FieldInf
         if what == "several" and parts and isinstance(parts[0], int):
             parts.pop(0)
         tag = next((p for p in parts[:1] if p in of), None)
-        if tag is None:
+        if tag is None or len(parts) == 1:
             return titles, info, here
         parts.pop(0)
-        if parts:
-            here = of[tag]
-            info = None
-        else:
-            return titles, info, here
+        here, info = of[tag], None
+        if what == "several":
+            titles.append(here.title or str(tag))
     return titles, info, here
 
 
@@ -133,14 +131,17 @@ def sentence(cls: type[Record], error: Mapping[str, Any], where: str) -> str:
     loc, kind, got = tuple(error["loc"]), str(error["type"]), error.get("input")
     limits = error.get("ctx") or {}
     titles, info, record = locate(cls, loc)
-    title = ": ".join(titles) or "The scenario"
+    title = f"“{': '.join(titles)}”" if titles else "The scenario"
     if kind == "extra_forbidden":
         word, names = str(loc[-1]), known_names(record or cls)
         words = near(word, names) if names else "this choice has no settings"
-        inside = f" in “{title}”" if titles else ""
+        inside = f" in {title}" if titles else ""
         return f"There is no setting called “{word[:60]}”{inside}; {words}."
     if kind == "once_each":
         return f"{title} may name each choice only once; {where} repeats one."
+    if kind == "grid_order":
+        low, high = limits["low"], limits["high"]
+        return f"{title} must not start above its end; {where} has it run from {low} to {high}, so exchange the two."
     if kind == "value_error":
         return full_stop(str(limits.get("error", f"{title} has a value that does not fit")))
     if not error.get("url") and kind != "number_type":
@@ -152,7 +153,7 @@ def sentence(cls: type[Record], error: Mapping[str, Any], where: str) -> str:
         return f"{title} must be a group of settings with a kind; {says(where, got)}."
     if what in ("union", "several"):
         if kind == "too_short":
-            return f"Choose at least one of {', '.join(of)} for “{title}”; {where} names none."
+            return f"Choose at least one of {', '.join(of)} for {title}; {where} names none."
         if kind == "union_tag_invalid":
             return f"{title} must be one of {', '.join(of)}; {says(where, limits.get('tag', got))}."
         if kind == "union_tag_not_found":
@@ -170,8 +171,13 @@ def sentence(cls: type[Record], error: Mapping[str, Any], where: str) -> str:
         amount = f"at least {characters(least)}" if kind == "string_too_short" else f"at most {characters(most)}"
         return f"{title} must have {amount}; {says(where, got)}."
     if kind == "string_pattern_mismatch":
-        return f"{title} {extra(info).get('pattern_words', 'has a form that is not understood')}; {says(where, got)}."
+        return f"{title} must be written as its help says{in_brackets(info.description)}; {says(where, got)}."
     return f"{title} must be {rule(leaf(info))}; {says(where, got)}."
+
+
+def in_brackets(words: str | None) -> str:
+    """Put the help of a field into a sentence."""
+    return f" ({words[:1].lower()}{words[1:].rstrip('.')})" if words else ""
 
 
 def values(count: Any) -> str:
