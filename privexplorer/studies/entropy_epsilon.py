@@ -134,7 +134,7 @@ class EntropyEpsilon(EntropyError):
             Card("Without privacy", with_unit(value0, words), error0, "The same estimator without noise."),
             Card("Twice the error at", f"ε = {significant(double, 2)}", "unclipped", "Closed form of properties §2."),
             Card(
-                "Next to nothing from",
+                "Nearly free from",
                 f"ε = {significant(free, 2)}",
                 "at most 5% more",
                 "Closed form of properties §2.",

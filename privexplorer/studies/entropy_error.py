@@ -237,7 +237,7 @@ class EntropyError(Study[EntropyErrorScenario]):
                 "Price of privacy", ratio(price[-1]), "private ÷ without", f"At n = {n:,} and ε = {scenario.epsilon:g}."
             ),
             Card(
-                "Next to nothing from",
+                "Nearly free from",
                 f"ε = {significant(free, 2)}",
                 "at most 5% more",
                 "From this ε on, the noise adds at most 5% to the error (unclipped closed form).",

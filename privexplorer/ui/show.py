@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -51,8 +52,6 @@ def chart(study: Study[Any], result: Result, view: str, key: str) -> None:
     """Draw the chart of one view and the cards below it."""
     described = study.chart(result, view)
     if not result.complete:
-        from dataclasses import replace
-
         described = replace(described, draft=True)
     figure = draw(described, compact=shell.is_phone(), presenter=shell.is_presented())
     st.plotly_chart(
@@ -130,14 +129,24 @@ def _decimals(size: float) -> str:
     )
 
 
+def seen_table(study: Study[Any], result: Result, view: str) -> pd.DataFrame:
+    """Lay out the numbers of the chart on screen: the series of this view, the x axis by its name."""
+    described = study.chart(result, view)
+    drawn = {getattr(mark, "name", "") for mark in described.marks()}
+    rows = result.frame[result.frame["series"].isin(drawn)]
+    frame = study.table(replace(result, frame=rows) if len(rows) else result)
+    if "panel" in frame.columns and frame["panel"].nunique() == 1:
+        frame = frame.drop(columns="panel")
+    return frame.rename(columns={"x": described.x.title})
+
+
 def details(study: Study[Any], scenario: Scenario, result: Result, view: str) -> None:
     """Show the tabs: table, formula, assumptions, code, download."""
     table, formulas, assumptions, code, downloads = st.tabs(
         ["Table", "Formula", "Assumptions", "Code", "Download"], key=f"{study.id}:tabs"
     )
     with table:
-        frame = study.table(result)
-        frame = frame.rename(columns={"x": study.chart(result, view).x.title})
+        frame = seen_table(study, result, view)
         st.dataframe(
             frame, hide_index=True, column_config=number_columns(frame), alt=f"Numbers of the chart: {result.takeaway}"
         )

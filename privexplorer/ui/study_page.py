@@ -157,6 +157,7 @@ def preset_row(study: Study[Any], form: Form) -> Any:
                     list(known),
                     key=key,
                     label_visibility="collapsed",
+                    wrap=True,
                     on_change=use_preset,
                     args=(study, key, known),
                 )
