@@ -5,7 +5,7 @@ Properties §5: the number of new symbols among ``n t`` further records, given a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -179,6 +179,16 @@ def times(price: float) -> str:
     return "hardly more than" if price < 1.05 else f"{significant(price, 2)} times as much as"
 
 
+def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Put frames below one another; columns that one lacks stay empty."""
+    return pd.concat(list(frames), ignore_index=True)
+
+
+def stack_panels(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Put frames below one another, each as a panel of its own."""
+    return joined([frame.assign(panel=name) for name, frame in frames.items()])
+
+
 def whole_table(result: Result, first: str, *others: pd.DataFrame) -> pd.DataFrame:
     """Lay out the numbers of all views: the result's own frame as panel ``first``, then the others."""
     own = result.frame if "panel" in result.frame.columns else result.frame.assign(panel=first)
@@ -195,9 +205,11 @@ __all__ = [
     "expected_fingerprint",
     "expected_new",
     "is_plain",
+    "joined",
     "measured",
     "noisy_squares",
     "series_length",
+    "stack_panels",
     "times",
     "whole_table",
 ]
