@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from browser import FLAGS, Visitor, running_app
+from browser_tools import FLAGS, Visitor, running_app
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from browser import running_app
+from browser_tools import running_app
 
 from privexplorer.studies import catalogue
 from privexplorer.ui.shell import PAGES
