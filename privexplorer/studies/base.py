@@ -102,6 +102,10 @@ class Study(ABC, Generic[S]):
     def chart(self, result: Result, view: str) -> Chart:
         """Describe the chart of one view of a result."""
 
+    def numbers(self, result: Result, view: str) -> pd.DataFrame:
+        """Rows behind the chart of one view, tidy; views whose numbers are not in the result's frame compute theirs."""
+        return result.frame
+
     def table(self, result: Result) -> pd.DataFrame:
         """Lay the numbers out for reading: one row per x, one column per series, ± two standard errors beside."""
         return wide(result.frame)
@@ -213,4 +217,4 @@ def wide(frame: pd.DataFrame) -> pd.DataFrame:
                 rows = frame[frame["series"] == name].set_index(index)[bound]
                 if rows.notna().any():
                     columns[f"{name}, {bound}"] = rows
-    return pd.DataFrame(columns).reset_index()
+    return pd.DataFrame(columns).dropna(how="all").reset_index()  # panels need not share their x

@@ -133,9 +133,10 @@ def seen_table(study: Study[Any], result: Result, view: str) -> pd.DataFrame:
     """Lay out the numbers of the chart on screen: the series of this view, the x axis by its name."""
     described = study.chart(result, view)
     drawn = {getattr(mark, "name", "") for mark in described.marks()}
-    rows = result.frame[result.frame["series"].isin(drawn)]
+    numbers = study.numbers(result, view)
+    rows = numbers[numbers["series"].isin(drawn)]
     frame = study.table(replace(result, frame=rows) if len(rows) else result)
-    if "panel" in frame.columns and frame["panel"].nunique() == 1:
+    if "panel" in frame.columns and len(set(frame["panel"])) == 1:
         frame = frame.drop(columns="panel")
     return frame.rename(columns={"x": described.x.title})
 
