@@ -198,7 +198,9 @@ def x_range(axis: Axis, panels: Sequence[Panel]) -> Range:
     if bars and not log:
         gaps = np.diff(np.unique(np.concatenate(bars)))
         half = float(gaps.min()) / 2 if gaps.size else 0.5
-        return bounded(axis, low - half, high + half)
+        asked = bounded(axis, low, high)
+        # stated bounds do not cut the first and the last bar in two
+        return Range(asked.scale, min(asked.low, low - half), max(asked.high, high + half))
     if curves is None or low < curves[0] or high > curves[1]:
         if log:
             pad = (high / low) ** 0.03

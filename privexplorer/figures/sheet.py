@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from privexplorer.arrays import FloatArray
 from privexplorer.figures.grid import (
     Cell,
     Range,
@@ -51,6 +52,7 @@ from privexplorer.studies.words import NO_BREAK
 AT_THE_END = 0.88
 """A curve that stops before this share of the x axis is named where it stops."""
 SUFFIXES = ("%", "×")
+BAR_GAP, BAR_GROUP_GAP = 0.35, 0.08
 
 
 def sheet(chart: Chart, size: Size) -> Spec:
@@ -87,6 +89,7 @@ def sheet(chart: Chart, size: Size) -> Spec:
             data += traces(mark, cell, kin, y, x)
         if several and panel.title:
             annotations.append(panel_title(panel, cell, size))
+        annotations += names_above_bars(panel, cell, size, said)
         if cell.place in last_in_row:
             annotations += names_at_end(chart, panel, cell, size, said)
         grounds.append(ground)
@@ -106,8 +109,8 @@ def sheet(chart: Chart, size: Size) -> Spec:
     if bars:
         layout |= {
             "barmode": "stack" if any(mark.stack for mark in bars) else "group",
-            "bargap": 0.35,
-            "bargroupgap": 0.08,
+            "bargap": BAR_GAP,
+            "bargroupgap": BAR_GROUP_GAP,
         }
     layout["annotations"] = annotations
     layout["shapes"] = shapes
@@ -326,7 +329,7 @@ def names_at_end(chart: Chart, panel: Panel, cell: Cell, size: Size, said: set[s
         if mark.name not in said:
             found[mark.name] = EndLabel(mark.role, label, height, bool(getattr(mark, "main", False)), mark.name)
     said |= set(found)
-    labels = by_height(list(found.values()), chart.names, 0.7 * size.text / cell.height)
+    labels = by_height(list(found.values()), chart.names, (0.7 * size.text if chart.names else 2.0) / cell.height)
     hang = size.text * 2.2 if cell.lowest else size.text * 3.0
     notes, _ = end_labels(
         labels,
@@ -375,23 +378,59 @@ def solid_ground(panel: Panel, cell: Cell) -> Ground:
             ground.curve(*cell.pixels(x, numbers(mark.y)))
             if isinstance(mark, Line) and mark.markers:
                 ground.points(*cell.pixels(x, numbers(mark.y)), 8)
-    ground.boxes += bar_boxes(panel, cell)
+    ground.boxes += [box for boxes in bar_places(panel, cell).values() for box in boxes]
     return ground
 
 
-def bar_boxes(panel: Panel, cell: Cell) -> list[Box]:
-    """Return the room that bars take, one box per place on the x axis."""
-    tops: dict[float, float] = {}
-    for mark in panel.marks:
-        if isinstance(mark, Bars):
-            for x, y in zip(cell.x.places(mark.x).tolist(), np.nan_to_num(numbers(mark.y)).tolist(), strict=True):
-                tops[x] = tops.get(x, 0.0) + y if mark.stack else max(tops.get(x, 0.0), y)
-    if not tops:
+def bar_places(panel: Panel, cell: Cell) -> dict[int, list[Box]]:
+    """Return the boxes of all bars, by the place of their mark in the panel, in the order of their x values."""
+    bars = [(place, mark) for place, mark in enumerate(panel.marks) if isinstance(mark, Bars)]
+    if not bars:
+        return {}
+    known = np.unique(np.concatenate([cell.x.places(mark.x) for _, mark in bars]))
+    steps = np.diff(known)
+    step = float(steps.min()) if steps.size else 1.0
+    group = (1 - BAR_GAP) * cell.width * step / (cell.x.high - cell.x.low)
+    stacked = any(mark.stack for _, mark in bars)
+    each = group if stacked else group / len(bars)
+    base: dict[float, float] = {}
+    out: dict[int, list[Box]] = {}
+    for order, (place, mark) in enumerate(bars):
+        shift = 0.0 if stacked else (order - (len(bars) - 1) / 2) * each
+        xs = cell.x.places(mark.x)
+        values = np.nan_to_num(numbers(mark.y))
+        reach = values if mark.error is None else values + np.nan_to_num(numbers(mark.error))
+        boxes = []
+        for x, value, top in zip(xs.tolist(), values.tolist(), reach.tolist(), strict=True):
+            floor = base.get(x, 0.0) if stacked else 0.0
+            base[x] = floor + value
+            middle, _ = cell.pixels(np.array([x]), np.array([0.0]))
+            ends = np.nan_to_num(cell.y.share(np.array([floor, floor + top]))) * cell.height
+            low, high = float(max(ends.min(), 0.0)), float(max(ends.max(), 0.0))
+            boxes.append(Box(float(middle[0]) + shift, (low + high) / 2, each * (1 - BAR_GROUP_GAP), high - low))
+        out[place] = boxes
+    return out
+
+
+def names_above_bars(panel: Panel, cell: Cell, size: Size, said: set[str]) -> list[Spec]:
+    """Name bars side by side above each name's tallest bar, if all names find room there; adds to ``said``."""
+    places = bar_places(panel, cell)
+    named_bars = [(place, mark) for place, mark in enumerate(panel.marks) if isinstance(mark, Bars) and mark.label]
+    if not named_bars or any(mark.stack or mark.name in said for _, mark in named_bars):
         return []
-    wide = 0.65 * cell.width / max(len(tops), 1)
-    xs, ys = cell.pixels(np.array(list(tops)), np.array(list(tops.values())))
-    ys = np.nan_to_num(ys)
-    return [Box(a, b / 2, wide, b) for a, b in zip(xs.tolist(), ys.tolist(), strict=True)]
+    taken = [box for boxes in places.values() for box in boxes]
+    out: list[Spec] = []
+    for place, mark in named_bars:
+        text = wrapped(mark.label or "", LABEL_CHARACTERS)
+        wide, high = block_width(text, size.text), block_height(text, size.text)
+        tall = max(places[place], key=lambda box: box.y + box.height / 2)
+        spot = Box(tall.x, tall.y + tall.height / 2 + high / 2 + 3, wide, high)
+        if not spot.inside(cell.width, cell.height, over=size.text) or any(spot.overlaps(box) for box in taken):
+            return []
+        taken.append(spot)
+        out.append(inside(text, spot, cell, size, ROLES[mark.role].colour, f"label {mark.name}"))
+    said |= {mark.name for _, mark in named_bars}
+    return out
 
 
 def names_inside(panel: Panel, cell: Cell, size: Size, ground: Ground, said: set[str]) -> list[Spec]:
@@ -522,9 +561,26 @@ def spread_name(mark: Spread, cell: Cell, size: Size, ground: Ground) -> list[Sp
                     best = room, text, box
     if best is None:
         return []
-    _, text, spot = best
+    room, text, spot = best
+    if room < -0.5 * size.text:
+        # the band is thinner than its name: beside it, then, rather than on it
+        spot = outside(label.replace("<br>", " "), xs, tops, floors, cell, size, ground)
+        return [inside(label.replace("<br>", " "), spot, cell, size, ROLES[mark.role].colour, f"label {mark.name}")]
     ground.boxes.append(spot)
     return [inside(text, spot, cell, size, INK, f"label {mark.name}")]
+
+
+def outside(
+    text: str, xs: FloatArray, tops: FloatArray, floors: FloatArray, cell: Cell, size: Size, ground: Ground
+) -> Box:
+    """Find a place for a name just above or below a band."""
+    wide, high = block_width(text, size.text), block_height(text, size.text)
+    boxes = []
+    for at in np.linspace(cell.width - wide / 2 - 6, wide / 2 + 6, 21).tolist():
+        ends = np.array([at - wide / 2, at, at + wide / 2])
+        top, floor = float(np.interp(ends, xs, tops).max()), float(np.interp(ends, xs, floors).min())
+        boxes += [Box(at, floor - high / 2 - 6, wide, high), Box(at, top + high / 2 + 6, wide, high)]
+    return boxes[ground.best(boxes)]
 
 
 # ---------------------------------------------------------------- maps

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from privexplorer.figures import SVG_BUTTON, config, describe, draw, style
-from privexplorer.studies.chart import Axis, Chart, Line, Panel, Points
+from privexplorer.studies.chart import Axis, Bars, Chart, Line, Panel, Points, Spread
 
 
 def values(column) -> list[float]:
@@ -246,6 +246,42 @@ def test_bars_and_areas(make):
     area = draw(make("area"))
     assert {trace.stackgroup for trace in area.data} == {"stack 0"}
     assert area.layout.yaxis.range[1] == pytest.approx(1.0)
+
+
+def test_bars_side_by_side_are_named_above_the_tallest(make):
+    figure = draw(make("bars"))
+    notes = {note.name: note for note in figure.layout.annotations}
+    noise, sampling = notes["label noise"], notes["label sampling"]
+    assert noise.xref == sampling.xref == "x domain"
+    assert 2 / 3 < noise.x < 5 / 6, "left of the middle of the third group"
+    assert 1 / 6 < sampling.x < 1 / 3, "right of the middle of the first group"
+    assert noise.y > 0.9
+    assert 0.51 < sampling.y < 0.7
+
+
+def test_names_of_stacked_parts_stand_in_their_order(make):
+    notes = {note.name: note for note in draw(make("stacked")).layout.annotations}
+    assert notes["label sampling"].y > notes["label noise"].y
+    assert notes["label noise"].xref == "paper"
+
+
+def test_stated_bounds_do_not_cut_bars():
+    bars = Bars("data", [0, 1, 2], [0.2, 0.5, 0.3], "share")
+    chart = Chart("T", "s", Axis("changed", low=0, high=2), Axis("share"), (Panel((bars,)),))
+    assert list(draw(chart).layout.xaxis.range) == pytest.approx([-0.5, 2.5])
+
+
+def test_a_band_thinner_than_its_name_is_named_beside_it():
+    x = np.linspace(0, 5, 30)
+    band = Spread("private", x, 30 + x - 0.01, 30 + x + 0.01, "19 of 20", label="19 of 20 answers")
+    curve = Line("private", x, 30 + x, "middle")
+    chart = Chart("T", "s", Axis("t"), Axis("values"), (Panel((band, curve)),))
+    layout = draw(chart).layout
+    words = next(note for note in layout.annotations if note.name == "label 19 of 20")
+    low, high = layout.yaxis.range
+    at = 5 * words.x
+    distance = abs((low + words.y * (high - low)) - (30 + at)) / (high - low) * 316
+    assert distance > 14 * 1.2 / 2, "clear of the line"
 
 
 def test_spreads_are_two_shades_with_their_names_on_them(make):
