@@ -25,26 +25,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import privexplorer
+from privexplorer._cli_tables import answerable, any_of
 from privexplorer.errors import DataError, ParameterError, PrivExplorerError
-from privexplorer.records import (
-    Record,
-    Scenario,
-    apply,
-    dump,
-    extra,
-    leaf,
-    leaves,
-    link_key,
-    link_name,
-    near,
-    rule,
-    settings,
-    shape,
-    text,
-)
+from privexplorer.records import Scenario, dump, extra, leaf, leaves, near, rule, settings, text
 
 if TYPE_CHECKING:
-    from privexplorer.data import Source, Tables
+    from privexplorer.data import Tables
     from privexplorer.simulation import Progress
     from privexplorer.studies.base import Study
     from privexplorer.studies.result import Result
@@ -435,7 +421,7 @@ def _check_out(out: str, endings: tuple[str, ...]) -> None:
     """Refuse a place that cannot be written before anything is computed."""
     path = Path(out)
     if path.suffix.lower() not in endings:
-        raise ParameterError(f"The name of the output must end in {_or(endings)}; it is “{out[:200]}”.")
+        raise ParameterError(f"The name of the output must end in {any_of(endings)}; it is “{out[:200]}”.")
     if path.is_dir():
         raise ParameterError(f"“{out}” is a folder; name a file in it.")
     if not path.parent.is_dir():
@@ -461,7 +447,7 @@ def _start(word: str, preset: str | None) -> tuple[Study[Any], Scenario, bool]:
         return study, known[preset.lower()].scenario, False
     if not known:
         raise ParameterError(f"The study “{study.id}” has no presets; leave --preset out.")
-    titles = _or([f"“{one.title}”" for one in known.values()])
+    titles = any_of([f"“{one.title}”" for one in known.values()])
     raise ParameterError(f"There is no preset called “{preset[:60]}”; choose {titles}.")
 
 
@@ -581,156 +567,3 @@ def _progress() -> Iterator[Progress | None]:
 
 def _plain(markdown: str) -> str:
     return re.sub(r"\*\*|`", "", " ".join(markdown.split()))
-
-
-# --- tables -------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class TablePlace:
-    """Where a scenario names a table: the prefix of its link names, and the kinds that must be chosen."""
-
-    prefix: str
-    kinds: tuple[tuple[str, str], ...] = ()
-
-
-def table_places(cls: type[Record], prefix: str = "", kinds: tuple[tuple[str, str], ...] = ()) -> Iterator[TablePlace]:
-    """Every place where a record can name a table."""
-    from privexplorer.data import TableColumn
-
-    for name, info in cls.model_fields.items():
-        what, of = shape(info)
-        here = prefix + link_key(name, info)
-        inner = (
-            {(): of}
-            if what == "group"
-            else {((here, kind),): member for kind, member in of.items()}
-            if what != "leaf" and name != "kind"
-            else {}
-        )
-        for more, member in inner.items():
-            place = TablePlace(f"{here}.{more[0][1]}." if more else f"{here}.", (*kinds, *more))
-            if issubclass(member, TableColumn):
-                yield place
-            else:
-                yield from table_places(member, place.prefix, place.kinds)
-
-
-def answerable(
-    base: Scenario, pairs: list[tuple[str, str]], data: str | None, from_file: bool
-) -> tuple[Scenario, dict[str, Source], list[str]]:
-    """Apply the settings and the table of the command line to a scenario.
-
-    Parameters
-    ----------
-    base : Scenario
-        What to start from.
-    pairs : list of (str, str)
-        Settings by field path or link name; ``table.column`` and its like name the table wherever it stands.
-    data : str or None
-        Path of a table.
-    from_file : bool
-        Whether the base was saved, so that a choice in it is somebody's choice.
-
-    Returns
-    -------
-    tuple
-        The scenario, the tables by the name that it uses, and sentences to tell.
-
-    Raises
-    ------
-    ParameterError, DataError
-        For a bad setting or table: one sentence.
-    """
-    from privexplorer.data import Source, bundled
-
-    cls = type(base)
-    source = None if data is None else Source.from_path(data)
-    tables = {} if source is None else {source.key: source}
-    places = list(table_places(cls))
-    alias = [key for key, _ in pairs if key.startswith("table.") and _known(cls, key) is None]
-    notes: list[str] = []
-    if source is not None or alias:
-        what = "--data" if source is not None else alias[0]
-        place, more = _place(base, places, pairs, what, from_file)
-        pairs = [
-            *more,
-            *((place.prefix + key.removeprefix("table.") if key in alias else key, it) for key, it in pairs),
-        ]
-        given = {_known(cls, key, more): value for key, value in pairs}
-        before = dict(leaves(apply(base, more))).get(f"{place.prefix}data")
-        named = source.key if source is not None else given.get(f"{place.prefix}data", before)
-        if source is not None and from_file and before not in (named, ""):
-            notes.append(
-                f"Note: the scenario was saved with another table ({before}); it is answered with {source.name}."
-            )
-        elif named != before:
-            # what the defaults say about columns belongs to their own table
-            pairs = [*_columns(place.prefix, source, named, given, notes), *pairs]
-        if source is not None:
-            pairs.append((f"{place.prefix}data", source.key))
-    scenario = apply(base, pairs)
-    now = dict(leaves(scenario))
-    ours = {table.id for table in bundled()}
-    for place in places:
-        held = now.get(f"{place.prefix}data")
-        if held == "":
-            raise DataError(f"No table is chosen; give one with --data FILE, or set table.data to {_or(sorted(ours))}.")
-        if held is not None and held not in tables and held not in ours:
-            raise DataError(f"The scenario names a table ({held}) that is not here; give its file with --data.")
-    return scenario, tables, notes
-
-
-def _place(
-    base: Scenario, places: list[TablePlace], pairs: list[tuple[str, str]], what: str, from_file: bool
-) -> tuple[TablePlace, list[tuple[str, str]]]:
-    """Find where a scenario takes its table, and the kinds to choose for it where nobody chose others."""
-    cls = type(base)
-    if not places:
-        raise ParameterError(f"This study reads no table; leave “{what}” out.")
-    paths = {setting.name: setting.path for setting in settings(cls) if setting.what == "union"}
-    chosen = {name: value for key, value in pairs if (name := _known(cls, key)) in paths}
-    now = dict(leaves(apply(base, [(str(name), value) for name, value in chosen.items()])))
-    for place in places:
-        if f"{place.prefix}data" in now:
-            return place, []
-    for place in places:
-        if not from_file and not any(name in chosen for name, _ in place.kinds):
-            return place, list(place.kinds)
-    name, kind = places[0].kinds[0]
-    raise ParameterError(f"A table is used only with {paths[name]}={kind}; set that, or leave “{what}” out.")
-
-
-def _columns(
-    prefix: str, source: Source | None, named: str | None, given: dict[str | None, str], notes: list[str]
-) -> list[tuple[str, str]]:
-    """Choose the columns of a table that the scenario did not have before."""
-    from privexplorer.data import bundled, inspect
-
-    column, counts = f"{prefix}column", f"{prefix}counts"
-    own = next((table.reference() for table in bundled() if table.id == named), None)
-    if column in given:
-        return [(counts, "")]
-    if source is None or own is not None:
-        return [(column, own.column if own else ""), (counts, own.counts if own else "")]
-    layout = inspect(source)
-    if layout.histogram is not None:
-        value, count = layout.histogram
-        notes.append(f"Note: {source.name} is read as a histogram: “{value}”, so many times as “{count}” says.")
-        return [(column, value), (counts, count)]
-    if len(layout.names) == 1:
-        return [(column, layout.names[0]), (counts, "")]
-    shown = ", ".join(layout.names[:12]) + (", …" if len(layout.names) > 12 else "")
-    raise DataError(f"Choose a column with --set table.column=NAME; {source.name} has {shown}.")
-
-
-def _or(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
-
-
-def _known(cls: type[Record], key: str, kinds: Sequence[tuple[str, str]] = ()) -> str | None:
-    """Return the link name of a key, or ``None`` if nothing has that name."""
-    try:
-        return link_name(cls, key, {name: [kind] for name, kind in kinds})[0]
-    except ParameterError:
-        return None

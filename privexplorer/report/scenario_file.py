@@ -82,7 +82,7 @@ def read_scenario_json(text: str) -> tuple[Study[Any], Scenario]:
     schema = data.get("schema", SCHEMA)
     if isinstance(schema, bool) or schema != SCHEMA:
         raise ParameterError(
-            f"The file is written in form {_shown(schema)}; this version reads form {SCHEMA}. Save the scenario again."
+            f"The file is written in form {_shown(schema)}; this version reads form {SCHEMA}; save the scenario again."
         )
     name = data.get("study")
     if not isinstance(name, str) or not name:
@@ -113,7 +113,7 @@ def _parse(text: str) -> Any:
         return json.loads(text, parse_constant=constant, object_pairs_hook=group)
     except json.JSONDecodeError as error:
         raise ParameterError(
-            f"The file is not JSON: line {error.lineno}, column {error.colno} cannot be read. Save the scenario again."
+            f"The file is not JSON: line {error.lineno}, column {error.colno} cannot be read; save the scenario again."
         ) from None
     except RecursionError:
         raise ParameterError("The file is not a saved scenario: it is nested too deeply.") from None
