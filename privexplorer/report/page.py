@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from privexplorer.figures import SVG_BUTTON, config, describe, draw, resolve
-from privexplorer.records import Scenario, leaves, settings, text
+from privexplorer.records import Scenario, Setting, extra, leaves, settings, text
 from privexplorer.report.scenario_file import scenario_json
 from privexplorer.report.script import snippet
 from privexplorer.report.theme import theme_colours
@@ -147,8 +147,26 @@ def _formula(item: Formula) -> str:
 
 
 def _settings(scenario: Scenario) -> str:
-    titles = {setting.name: setting.title for setting in settings(type(scenario))}
-    return _pairs((titles.get(name, name), text(value)) for name, value in leaves(scenario))
+    known = {setting.name: setting for setting in settings(type(scenario))}
+    return _pairs((known[name].title, setting_words(known[name], value)) for name, value in leaves(scenario))
+
+
+def setting_words(setting: Setting, value: Any) -> str:
+    """Say the value of one setting in words: titles of kinds and choices, yes and no, numbers with commas."""
+    if setting.what != "leaf":
+        kinds = value if isinstance(value, list) else [value]
+        return ", ".join(setting.of[kind].title or kind for kind in kinds)
+    if value is None or value == "":
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return str((extra(setting.info).get("titles") or {}).get(value, value))
+    if isinstance(value, tuple | list):
+        return ", ".join(setting_words(setting, item) for item in value)
+    if isinstance(value, int):
+        return str(value) if setting.path.endswith("seed") else f"{value:,}"
+    return text(value)
 
 
 def _pairs(pairs: Any) -> str:
@@ -239,7 +257,8 @@ h3 {{ font-size: 1rem; margin: 1.5rem 0 0.25rem; }}
 .cards div {{ border: 1px solid {rule}; border-radius: 0.375rem; padding: 0.75rem 1rem; }}
 .cards dd {{ margin: 0; }}
 .cards dd strong {{ display: block; font-size: 1.6rem; font-weight: 600; line-height: 1.4; }}
-.cards dd span {{ background: {tone}; border-radius: 1rem; padding: 0.1rem 0.6rem; font-size: 0.875rem; }}
+.cards dd span {{ background: {tone}; border-radius: 1rem; padding: 0.1rem 0.6rem; font-size: 0.875rem;
+  margin-left: -0.6rem; }}
 .cards small {{ display: block; margin-top: 0.4rem; }}
 .wide {{ overflow-x: auto; max-height: 34rem; overflow-y: auto; border: 1px solid {rule}; border-radius: 0.375rem; }}
 table {{ border-collapse: collapse; font-size: 0.9rem; }}
