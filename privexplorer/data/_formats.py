@@ -13,6 +13,8 @@ from privexplorer.data.source import Format, Source
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from privexplorer.data.layout import Layout
+
 
 class Reader(Protocol):
     """What a format must offer."""
@@ -21,7 +23,7 @@ class Reader(Protocol):
         """Read the first rows as texts."""
 
     def chunks(
-        self, source: Source, detected: ReadOptions, width: int, columns: Sequence[int], ragged: Ragged
+        self, source: Source, layout: Layout, columns: Sequence[int], ragged: Ragged
     ) -> Iterator[list[pa.Array]]:
         """Read the chosen columns piece by piece: strings, numbers, truth values or dates; nulls allowed."""
 

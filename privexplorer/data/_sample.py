@@ -27,6 +27,7 @@ class Sample:
     names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
     sheets: tuple[str, ...] = ()
+    longest_line: int = 0
 
 
 @dataclass

@@ -30,15 +30,21 @@ _Checks = NDArray[np.uint32]
 
 
 class Tally:
-    """Counts of the distinct values of one column: texts, whole numbers or floats, one type throughout."""
+    """Counts of the distinct values of one column: texts, whole numbers or floats, one type throughout.
 
-    def __init__(self) -> None:
-        self._keys: list[_Keys] = []
-        self._checks: list[_Checks] = []
-        self._counts: list[Any] = []
+    Parameters
+    ----------
+    wide : bool
+        Whether the counts may add up to more than two thousand million.
+    """
+
+    def __init__(self, wide: bool = False) -> None:
+        self._entries, self._next = 0, _FIRST_SETTLING
+        self._keys: _Keys = np.zeros(0, dtype=np.uint64)
+        self._checks: _Checks = np.zeros(0, dtype=np.uint32)
+        self._counts: NDArray[Any] = np.zeros(0, dtype=np.int64 if wide else np.int32)
         self._labels: list[pa.Array] = []
         self._type: pa.DataType | None = None
-        self._entries, self._next = 0, _FIRST_SETTLING
         self._full = False
 
     def add(self, values: pa.Array, counts: IntArray) -> None:
@@ -46,57 +52,72 @@ class Tally:
         if len(values) == 0:
             return
         self._type = values.type
+        if self._entries + len(values) > self._keys.size:
+            if self._entries:
+                self._settle()
+            self._next = max(_FIRST_SETTLING, 3 * self._entries)
+            self._grow(self._next + len(values))
+        here = slice(self._entries, self._entries + len(values))
         if pa.types.is_string(values.type):
-            keys, checks = fingerprints(values)
-            self._checks.append(checks)
+            self._keys[here], self._checks[here] = fingerprints(values)
             if not self._full:
                 self._labels.append(values)
         else:
-            keys = np.asarray(values).view(np.uint64)
-        self._keys.append(keys)
-        self._counts.append(counts.astype(_narrow(counts)))
+            self._keys[here] = np.asarray(values).view(np.uint64)
+        self._counts[here] = counts
         self._entries += len(values)
-        if self._entries > self._next:
-            self._settle()
-            self._next = max(_FIRST_SETTLING, 3 * self._entries)
 
     def result(self) -> tuple[pa.Array, IntArray]:
         """Distinct values in the order in which they first occurred (perhaps not all of the texts), and counts."""
         if self._type is None:
             return pa.array([], pa.string()), np.zeros(0, dtype=np.int64)
         self._settle()
-        counts = self._counts[0].astype(np.int64)
+        self._checks = self._checks[:0].copy()
         if pa.types.is_string(self._type):
-            return self._labels[0], counts
+            self._keys = self._keys[:0].copy()
+            return self._labels[0], self._counts[: self._entries].astype(np.int64)
         plain = np.int64 if pa.types.is_integer(self._type) else np.float64
-        return pa.array(self._keys[0].view(plain)), counts
+        return pa.array(self._keys[: self._entries].view(plain)), self._counts[: self._entries].astype(np.int64)
+
+    def _grow(self, size: int) -> None:
+        """Make room; memory that is not yet written to costs nothing."""
+        for name in ("_keys", "_checks", "_counts"):
+            old = getattr(self, name)
+            if name == "_checks" and self._type is not None and not pa.types.is_string(self._type):
+                continue
+            new = np.empty(size, dtype=old.dtype)
+            new[: self._entries] = old[: self._entries]
+            setattr(self, name, new)
 
     def _settle(self) -> None:
         """Give each distinct value one entry; they stay in the order in which they first occurred."""
-        keys, counts = _join(self._keys), _join(self._counts)
-        checks = _join(self._checks) if self._checks else None
-        total = int(counts.sum(dtype=np.int64))
-        summed = np.zeros(keys.size, dtype=np.int32 if total < 2**31 else np.int64)
-        part = ((keys * _A) >> np.uint64(60)).astype(np.uint8)
+        size = self._entries
+        text = bool(self._checks.size)
+        part = np.empty(size, dtype=np.uint8)
+        for start in range(0, size, 65_536):
+            some = slice(start, min(start + 65_536, size))
+            part[some] = (self._keys[some] * _A) >> np.uint64(60)
+        summed = np.zeros(size, dtype=self._counts.dtype)
         for number in range(16):  # one sixteenth at a time: small and fast to sort
             at = np.flatnonzero(part == number)
             if at.size:
-                starts, order = _runs(keys[at], None if checks is None else checks[at])
-                summed[at[order[starts]]] = np.add.reduceat(counts[at[order]], starts, dtype=np.int64)
-        del part
+                starts, order = _runs(self._keys[at], self._checks[at] if text else None)
+                oldest = np.minimum.reduceat(order, starts)
+                summed[at[oldest]] = np.add.reduceat(self._counts[at[order]], starts)
         first = summed > 0
         if self._labels:
             labels = pa.chunked_array(self._labels)
             self._labels = [pa.concat_arrays(labels.filter(pa.array(first[: len(labels)])).chunks)]
-            if len(self._labels[0]) > LABELS:
-                self._full = True
-            if self._full:
+            self._full = self._full or len(self._labels[0]) > LABELS
+            if self._full and len(self._labels[0]) > LABELS:
                 self._labels = [pa.concat_arrays([self._labels[0].slice(0, LABELS)])]
-        if not first.all():
-            keys, summed = keys[first], summed[first]
-            checks = None if checks is None else checks[first]
-        self._keys, self._counts, self._checks = [keys], [summed], [] if checks is None else [checks]
-        self._entries = keys.size
+        self._entries = int(first.sum())
+        if self._entries == size:
+            return
+        self._keys[: self._entries] = self._keys[:size][first]
+        self._counts[: self._entries] = summed[first]
+        if text:
+            self._checks[: self._entries] = self._checks[:size][first]
 
 
 def fingerprints(texts: pa.Array) -> tuple[_Keys, _Checks]:
@@ -154,24 +175,13 @@ def fingerprints(texts: pa.Array) -> tuple[_Keys, _Checks]:
 
 
 def _runs(keys: _Keys, checks: _Checks | None) -> tuple[IntArray, IntArray]:
-    """Order that brings equal values together, oldest first, and where each value starts in it."""
-    order = np.argsort(keys, kind="stable")
+    """Where each value starts in an order that brings equal values together, and that order."""
+    order = np.argsort(keys)
     same = keys[order[1:]] == keys[order[:-1]]
     if checks is not None and np.any(same & (checks[order[1:]] != checks[order[:-1]])):
         order = np.lexsort((checks, keys))
         same = (keys[order[1:]] == keys[order[:-1]]) & (checks[order[1:]] == checks[order[:-1]])
     return np.flatnonzero(np.concatenate(([True], ~same))), order
-
-
-def _join(parts: list[Any]) -> Any:
-    """Join arrays, letting go of each one's list."""
-    joined = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    parts.clear()
-    return joined
-
-
-def _narrow(counts: IntArray) -> type[np.int32 | np.int64]:
-    return np.int32 if int(counts.max(initial=0)) < 2**31 else np.int64
 
 
 __all__ = ["LABELS", "Tally", "fingerprints"]

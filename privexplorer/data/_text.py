@@ -12,7 +12,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
@@ -24,12 +24,16 @@ from privexplorer.data.reference import ReadOptions
 from privexplorer.data.source import PIECE, Source, megabytes
 from privexplorer.errors import DataError
 
+if TYPE_CHECKING:
+    from privexplorer.data.layout import Layout
+
 _DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " ", "none": "\x1f"}
 _GUESSED = ("comma", "semicolon", "tab", "pipe")
 _QUOTES: dict[str, str | Literal[False]] = {"double": '"', "single": "'", "none": False}
 _ENCODING_NAMES = {"utf-8": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252"}
 _SAMPLE_BYTES = 1024 * 1024
-_BLOCK = 512 * 1024
+_BLOCK = 256 * 1024
+_LARGEST_BLOCK = 16 * 1024 * 1024
 _END = "\x1eend\x1e"
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1a")) + b"\x7f"
 _SINGLE_QUOTED = re.compile(r"(?m)(?:^|[,;\t|])'[^'\r\n]*'(?=[,;\t|\r\n]|$)")
@@ -38,7 +42,8 @@ _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 
 def sample(source: Source, options: ReadOptions) -> Sample:
     """Detect encoding, quotation mark, delimiter and decimal mark, and read the first rows."""
-    encoding, lines, bom = _encoding(source, options.encoding)
+    facts = _look_through(source, options.encoding)
+    encoding = facts.encoding
     text, whole = _first_part(source, encoding)
     if not text.strip():
         raise DataError(f"“{source.name}” holds only blank lines; choose a file with a header and at least one row.")
@@ -47,7 +52,7 @@ def sample(source: Source, options: ReadOptions) -> Sample:
     _refuse_unclosed(parse)
     _refuse_ragged(parse, chosen)
     decimal = options.decimal if options.decimal != "auto" else _decimal(parse.rows, chosen)
-    notes = ["The file begins with a byte-order mark, which was left out."] if bom and encoding == "utf-8" else []
+    notes = ["The file begins with a byte-order mark, which was left out."] if facts.marked else []
     if encoding == "cp1252":
         notes.append("The letters are not UTF-8; they were read as Windows-1252.")
     detected = ReadOptions.model_validate(
@@ -56,23 +61,20 @@ def sample(source: Source, options: ReadOptions) -> Sample:
     return Sample(
         rows=parse.rows[:SAMPLE_ROWS],
         detected=detected,
-        total=parse.count if whole else max(lines, parse.count),
+        total=parse.count if whole else max(facts.lines, parse.count),
         exact=whole,
         notes=tuple(notes),
+        longest_line=facts.longest,
     )
 
 
-def chunks(
-    source: Source, detected: ReadOptions, width: int, columns: Sequence[int], ragged: Ragged
-) -> Iterator[list[pa.Array]]:
+def chunks(source: Source, layout: Layout, columns: Sequence[int], ragged: Ragged) -> Iterator[list[pa.Array]]:
     """Read some columns as text, piece by piece; no other column is kept.
 
     Parameters
     ----------
-    detected : ReadOptions
-        Without "auto".
-    width : int
-        Number of columns.
+    layout : Layout
+        How to read the file.
     columns : sequence of int
         Indices of the columns wanted.
     ragged : Ragged
@@ -83,7 +85,9 @@ def chunks(
     list of string arrays
         One per column, equally long; nothing is null.
     """
+    detected, width = layout.detected, len(layout.columns)
     names = [f"f{index}" for index in columns]
+    block = min(max(_BLOCK, 2 * layout.longest_line), _LARGEST_BLOCK)
     delimiter = _DELIMITERS[detected.delimiter]
     feed = _Feed(_utf8(source, detected.encoding), delimiter.join([_END] * width))
     seen = 0
@@ -96,7 +100,7 @@ def chunks(
     try:
         with pacsv.open_csv(
             pa.PythonFile(feed, mode="r"),
-            read_options=pacsv.ReadOptions(use_threads=False, block_size=_BLOCK, autogenerate_column_names=True),
+            read_options=pacsv.ReadOptions(use_threads=False, block_size=block, autogenerate_column_names=True),
             parse_options=_parse_options(delimiter, detected.quote, width, note),
             convert_options=pacsv.ConvertOptions(
                 include_columns=names, column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
@@ -113,7 +117,7 @@ def chunks(
     except pa.ArrowInvalid as error:
         if "straddling" in str(error):
             raise DataError(
-                f"A row after row {seen:,} is longer than {megabytes(_BLOCK)}; a quotation mark is probably never "
+                f"A row after row {seen:,} is longer than {megabytes(block)}; a quotation mark is probably never "
                 "closed there (close it, or read the file without quotation marks)."
             ) from None
         if ragged.count > 1000:
@@ -170,19 +174,34 @@ def _decoder(encoding: str, head: bytes) -> Any:
     return codecs.getincrementaldecoder(codec)()
 
 
-def _encoding(source: Source, wanted: str) -> tuple[str, int, bool]:
-    """Find encoding, number of line ends, and whether there is a UTF-8 mark; goes through the whole file once."""
+@dataclass(frozen=True)
+class _Facts:
+    """Encoding, whether a UTF-8 mark leads, number of line ends, bytes of the longest line (if it is a long one)."""
+
+    encoding: str
+    marked: bool
+    lines: int
+    longest: int
+
+
+def _look_through(source: Source, wanted: str) -> _Facts:
+    """Go through the whole file once, without parsing."""
     pieces = _unpacked(source)
     head = next(pieces, b"")
-    bom = head.startswith(b"\xef\xbb\xbf")
+    marked = head.startswith(b"\xef\xbb\xbf")
     encoding = wanted
     if wanted == "auto":
         encoding = "utf-16" if _utf16(head[:4096]) else "utf-8"
     decoder = _decoder(encoding, head[:4096])
-    lines, other, piece = 0, 0, head
+    lines, longest, run, other, piece = 0, 0, 0, 0, head
     valid = True
     while piece:
-        lines += max(piece.count(b"\n"), piece.count(b"\r"))
+        end = b"\n" if b"\n" in piece else b"\r"
+        lines += piece.count(end)
+        run += piece.find(end) if end in piece else len(piece)
+        longest = max(longest, run)
+        if end in piece:
+            run = len(piece) - piece.rfind(end) - 1
         if encoding != "utf-16" and b"\0" in piece:
             raise DataError(
                 f"“{source.name}” contains zero bytes, so it is not a text table; save it again as CSV in UTF-8."
@@ -196,7 +215,7 @@ def _encoding(source: Source, wanted: str) -> tuple[str, int, bool]:
                 valid = False
                 if wanted != "auto" or encoding == "utf-16":
                     break
-                return _encoding(source, "cp1252")
+                return _look_through(source, "cp1252")
             if encoding == "utf-16" and "\0" in decoded:
                 raise DataError(f"“{source.name}” contains zero characters; save it again as CSV in UTF-8.")
         piece = next(pieces, b"")
@@ -205,7 +224,7 @@ def _encoding(source: Source, wanted: str) -> tuple[str, int, bool]:
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
             if wanted == "auto" and encoding == "utf-8":
-                return _encoding(source, "cp1252")
+                return _look_through(source, "cp1252")
             valid = False
     if not valid or other:
         name = _ENCODING_NAMES[encoding]
@@ -217,7 +236,7 @@ def _encoding(source: Source, wanted: str) -> tuple[str, int, bool]:
     start = head if encoding != "utf-16" else _decoder(encoding, head[:4096]).decode(head).encode()
     if len(start) - len(start.translate(None, _CONTROLS)) > 0.01 * len(start):
         raise DataError(f"“{source.name}” is not a text table (it contains control characters); save it as CSV.")
-    return encoding, lines, bom
+    return _Facts(encoding, marked and encoding == "utf-8", lines, longest)
 
 
 def _utf8(source: Source, encoding: str) -> Iterator[bytes]:

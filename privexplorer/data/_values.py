@@ -108,7 +108,16 @@ def as_text(array: pa.Array) -> pa.Array:
         return array
     if pa.types.is_floating(array.type):
         array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
-    return array.cast(pa.string())
+    texts = array.cast(pa.string())
+    if pa.types.is_timestamp(array.type):  # no empty fractions, no midnight
+        texts = pc.replace_substring_regex(texts, r"\.0+(Z?)$", r"\1")
+        texts = pc.replace_substring_regex(texts, r" 00:00:00$", "")
+    return texts
+
+
+def as_doubles(column: pa.Array) -> pa.Array:
+    """Widen floats; a short 0.1 becomes the double 0.1 and not 0.10000000149."""
+    return column if pa.types.is_float64(column.type) else column.cast(pa.string()).cast(pa.float64())
 
 
 def number_label(value: Any) -> str:
@@ -125,6 +134,7 @@ def number_label(value: Any) -> str:
 
 
 __all__ = [
+    "as_doubles",
     "as_text",
     "by_count",
     "count_values",

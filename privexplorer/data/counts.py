@@ -98,8 +98,11 @@ class ColumnCounts:
 
     def top(self, number: int) -> list[tuple[str, int]]:
         """Most frequent values with their counts."""
-        order = np.argsort(-self.counts, kind="stable")[:number]
-        return [(self.label(int(index)), int(self.counts[index])) for index in order]
+        best = np.zeros(0, dtype=np.int64)
+        for start in range(0, self.distinct, 100_000):
+            best = np.concatenate((best, np.arange(start, min(start + 100_000, self.distinct))))
+            best = best[np.argsort(-self.counts[best], kind="stable")[:number]]
+        return [(self.label(int(index)), int(self.counts[index])) for index in best]
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,9 +262,7 @@ class _Rows:
 
     def __iter__(self) -> Iterator[tuple[pa.Array, IntArray | None]]:
         wanted = [self.column.index] + ([self.counts.index] if self.counts else [])
-        pieces = reader(self.source.format).chunks(
-            self.source, self.layout.detected, len(self.layout.columns), wanted, self.ragged
-        )
+        pieces = reader(self.source.format).chunks(self.source, self.layout, wanted, self.ragged)
         seen = 0
         for piece in pieces:
             seen += len(piece[0])
@@ -419,7 +420,7 @@ def _counts(rows: _Rows, cleaner: _Cleaner) -> ColumnCounts:
     from privexplorer.data import _values as arrow
     from privexplorer.data._tally import LABELS, Tally
 
-    tally, entries = Tally(), 0
+    tally, entries = Tally(wide=rows.counts is not None), 0
     crowded = False  # nearly all values differ: no use in counting each piece by itself
     for piece, given in rows:
         if given is not None:

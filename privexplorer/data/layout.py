@@ -64,6 +64,8 @@ class Layout:
         Names of the value and the count column when the table is already a histogram.
     sheets : tuple of str
         Sheets of a workbook.
+    longest_line : int
+        Bytes of the longest line of a text table, roughly.
     """
 
     name: str
@@ -77,6 +79,7 @@ class Layout:
     notes: tuple[str, ...] = ()
     histogram: tuple[str, str] | None = None
     sheets: tuple[str, ...] = ()
+    longest_line: int = 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -184,6 +187,7 @@ def _look(source: Source, options: ReadOptions) -> Layout:
         notes=(*notes, *repairs),
         histogram=histogram,
         sheets=sample.sheets,
+        longest_line=sample.longest_line,
     )
 
 

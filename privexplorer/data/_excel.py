@@ -1,0 +1,158 @@
+"""Excel workbooks: one sheet, row by row; cells become the texts that a text table would hold."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import warnings
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from xml.etree.ElementTree import ParseError
+
+import openpyxl
+import pyarrow as pa
+from openpyxl.utils.exceptions import InvalidFileException
+
+from privexplorer.data._sample import SAMPLE_ROWS, Ragged, Sample
+from privexplorer.data.reference import ReadOptions
+from privexplorer.data.source import Source, megabytes
+from privexplorer.errors import DataError
+
+if TYPE_CHECKING:
+    from privexplorer.data.layout import Layout
+
+UNPACKED_LIMIT = 400 * 1024 * 1024
+"""Largest size of the parts of a workbook once unpacked, bytes."""
+
+_PIECE = 20_000
+
+
+def sample(source: Source, options: ReadOptions) -> Sample:
+    """Read the first rows of the chosen sheet."""
+    with _opened(source) as book:
+        sheets = tuple(sheet.title for sheet in book.worksheets)
+        rows = list(itertools.islice(_table(_sheet(book, options.sheet)), SAMPLE_ROWS + 1))
+        if not rows:
+            others = " choose another sheet." if len(sheets) > 1 else " add a header and at least one row."
+            raise DataError(f"The sheet “{options.sheet or sheets[0]}” of “{source.name}” is empty;{others}")
+        width = max((place + 1 for row in rows for place, cell in enumerate(row) if cell), default=1)
+        rows = rows if width == 1 else [row for row in rows if any(row)]
+        total = len(rows)
+        exact = total <= SAMPLE_ROWS
+        if not exact:
+            total = max(_sheet(book, options.sheet).max_row or 0, total)
+    return Sample(
+        rows=[_fit(row, width) for row in rows[:SAMPLE_ROWS]],
+        detected=ReadOptions(
+            delimiter="none", decimal="point", encoding="utf-8", header=options.header, quote="none",
+            sheet=options.sheet or sheets[0],
+        ),
+        total=total,
+        exact=exact,
+        sheets=sheets,
+    )  # fmt: skip
+
+
+def chunks(source: Source, layout: Layout, columns: Sequence[int], ragged: Ragged) -> Iterator[list[pa.Array]]:
+    """Read some columns; rows that are wider than the sheet's first ones are told to ``ragged``."""
+    width = len(layout.columns)
+    with _opened(source) as book:
+        rows = _table(_sheet(book, layout.detected.sheet))
+        if layout.detected.header == "yes":
+            next(rows, None)
+        number = int(layout.detected.header == "yes")
+        held: list[list[str]] = [[] for _ in columns]
+        for row in rows:
+            if width > 1 and not any(row):
+                continue
+            number += 1
+            if any(row[width:]):
+                ragged.add(number, max(place + 1 for place, cell in enumerate(row) if cell))
+                continue
+            for cells, index in zip(held, columns, strict=True):
+                cells.append(row[index] if index < len(row) else "")
+            if len(held[0]) >= _PIECE:
+                yield [pa.array(cells, pa.string()) for cells in held]
+                held = [[] for _ in columns]
+        yield [pa.array(cells, pa.string()) for cells in held]
+
+
+@contextmanager
+def _opened(source: Source) -> Iterator[Any]:
+    damaged = DataError(
+        f"“{source.name}” is damaged or no complete Excel workbook; save it again and drop the new file."
+    )
+    with source.open() as raw, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about styles and extensions that do not concern the cells
+        try:
+            with zipfile.ZipFile(raw) as archive:
+                size = sum(member.file_size for member in archive.infolist())
+            if size > UNPACKED_LIMIT:
+                raise DataError(
+                    f"“{source.name}” unpacks to {megabytes(size)}, more than the {megabytes(UNPACKED_LIMIT)} allowed; "
+                    "save the sheet you need as CSV."
+                )
+            raw.seek(0)
+            book = openpyxl.load_workbook(raw, read_only=True, data_only=True, keep_links=False)
+            try:
+                yield book
+            finally:
+                book.close()
+        except DataError:
+            raise
+        except (
+            zipfile.BadZipFile, InvalidFileException, ParseError, KeyError, ValueError, TypeError, IndexError,
+            AttributeError, EOFError, OSError, NotImplementedError,
+        ):  # fmt: skip
+            raise damaged from None
+
+
+def _sheet(book: Any, wanted: str) -> Any:
+    sheets = {sheet.title: sheet for sheet in book.worksheets}
+    if not sheets:
+        raise DataError("The workbook has no sheet with cells; save it again with a table in it.")
+    if not wanted:
+        return book.worksheets[0]
+    if wanted not in sheets:
+        listed = ", ".join(f"“{title}”" for title in list(sheets)[:8])
+        raise DataError(f"The workbook has no sheet “{wanted}”; it has {listed}.", field="sheet")
+    return sheets[wanted]
+
+
+def _table(sheet: Any) -> Iterator[list[str]]:
+    """Rows as texts, without the blank rows around the table and the blank columns before it."""
+    sheet.reset_dimensions()  # the size that a file states may be wrong
+    rows = ([_text(cell) for cell in cells] for cells in sheet.iter_rows(values_only=True))
+    head = list(itertools.islice(rows, SAMPLE_ROWS))
+    first = min((place for row in head for place, cell in enumerate(row) if cell), default=0)
+    blank, begun = 0, False
+    for row in itertools.chain(head, rows):
+        if not any(row):
+            blank += begun
+            continue
+        yield from ([] for _ in range(blank))
+        blank, begun = 0, True
+        yield row[first:]
+
+
+def _fit(row: Sequence[str], width: int) -> list[str]:
+    return [*row[:width], *[""] * (width - len(row))]
+
+
+def _text(cell: Any) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, float):
+        return str(int(cell)) if cell.is_integer() and abs(cell) < 2**53 else repr(cell)
+    if isinstance(cell, dt.datetime):
+        return str(cell.date()) if cell.time() == dt.time() else cell.isoformat(" ", "seconds")
+    return str(cell)
+
+
+__all__ = ["UNPACKED_LIMIT", "chunks", "sample"]
