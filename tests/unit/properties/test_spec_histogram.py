@@ -173,3 +173,26 @@ def test_large_sensitivities_follow_their_closed_forms() -> None:
     table = private_poly.table(10**5, 1000, private=True)
     small = 10**5 * properties.sensitivity(np.asarray(table.values), 1000)
     assert n * answer(private_poly, histogram, 1000)[1] == pytest.approx(small + np.log(n / 1e5), abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ENTROPY)
+def test_single_entries_are_the_table_s(name: str) -> None:
+    estimator, n, k = ENTROPY[name], 5000, 300
+    table = estimator.table(n, k, private=True)
+    where = np.array([0, 1, 2, 3, 9, 10, 11, 12, 60, 61, 62, 2500, n - 2, n - 1])
+    values = np.asarray(table.values)
+    np.testing.assert_allclose(estimator.values(where, n, k, private=True), values[where], rtol=1e-12, atol=1e-15)
+    # an increment is the difference of two entries, each rounded
+    np.testing.assert_allclose(
+        estimator.increments(where, n, k, private=True), np.diff(values)[where], rtol=1e-11, atol=1e-15
+    )
+
+
+def test_single_entries_of_the_coverage_estimators() -> None:
+    where = np.array([0, 1, 2, 5, 12, 40])
+    for estimator, t in ((sgt, 2.5), (sgt, 0.5), (good_toulmin, 0.5), (COVERAGE["binomial smoothing 1"], 2.5)):
+        values = np.asarray(estimator.table(300, t).values)
+        np.testing.assert_allclose(estimator.values(where, 300, t), values[where], rtol=1e-12, atol=1e-14)
+        new = np.asarray(estimator.table(300, t, new_only=True).values)
+        np.testing.assert_allclose(new, values - (np.arange(301) > 0), rtol=1e-9, atol=1e-13)
+        np.testing.assert_allclose(estimator.new_values(where, 300, t), new[where], rtol=1e-12, atol=1e-14)
