@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import spec_reference as reference
 
-from privexplorer import distributions, properties
+from privexplorer import data, distributions, properties
 from privexplorer.privacy import LaplaceNoise
 
 ENTRIES: list[dict[str, Any]] = json.loads((Path(__file__).parent / "properties.json").read_text("utf-8"))
@@ -186,3 +187,22 @@ def test_every_published_number_has_its_computation() -> None:
     assert sorted(names) == sorted(COMPUTE)
     assert len(set(names)) == len(names)
     assert all(entry["label"].startswith("properties §") for entry in ENTRIES)
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "histogram", "begins"),
+    [
+        ("census-surnames", "surname", "census_2000_surnames", [12_042, 3075, 1444, 802, 567, 368]),
+        ("hamlet-words", "word", "hamlet_words", [2845, 691, 304, 179, 120]),
+    ],
+)
+def test_bundled_tables_hold_the_histograms_of_the_figures(
+    table: str, column: str, histogram: str, begins: list[int]
+) -> None:
+    printed = json.loads((Path(__file__).parent / "real_histograms.json").read_text("utf-8"))[histogram]
+    ref = data.TableColumn(data=table, column=column, counts="count")
+    counts = data.read_counts(data.resolve(ref, None), ref).counts
+    assert int(counts.sum()) == printed["records"]
+    assert len(counts) == printed["distinct"]
+    assert {str(i): symbols for i, symbols in reference.fingerprint(counts).items()} == printed["fingerprint"]
+    assert [int(np.sum(counts == i)) for i in range(1, len(begins) + 1)] == begins  # properties §8.1
