@@ -11,7 +11,7 @@ import streamlit as st
 
 from privexplorer import report
 from privexplorer.errors import PrivExplorerError
-from privexplorer.figures import config, draw
+from privexplorer.figures import SVG_BUTTON, config, draw
 from privexplorer.records import Scenario
 from privexplorer.studies.base import Study
 from privexplorer.studies.result import Formula, Note, Result
@@ -198,6 +198,7 @@ def details(study: Study[Any], scenario: Scenario, result: Result, view: str) ->
                 on_click="ignore",
             )
         st.caption("The chart itself: the camera in its toolbar saves PNG, the button beside it SVG.")
+        st.html(f"<script>{SVG_BUTTON}</script>", unsafe_allow_javascript=True)
         st.caption(CAUTION)
 
 
