@@ -16,8 +16,6 @@ from privexplorer.arrays import FloatArray
 from privexplorer.distributions import DiscreteLaw
 from privexplorer.properties import GoodToulmin, SmoothedGoodToulmin, Smoothing, private_squared_errors
 from privexplorer.records import Number, Record, field
-from privexplorer.studies.base import wide
-from privexplorer.studies.result import Result
 from privexplorer.studies.words import plus_minus, significant
 
 Extrapolator = SmoothedGoodToulmin | GoodToulmin
@@ -189,12 +187,6 @@ def stack_panels(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return joined([frame.assign(panel=name) for name, frame in frames.items()])
 
 
-def whole_table(result: Result, first: str, *others: pd.DataFrame) -> pd.DataFrame:
-    """Lay out the numbers of all views: the result's own frame as panel ``first``, then the others."""
-    own = result.frame if "panel" in result.frame.columns else result.frame.assign(panel=first)
-    return wide(pd.concat([own, *[frame for frame in others if len(frame)]], ignore_index=True))
-
-
 __all__ = [
     "LARGEST_GROWTH",
     "SMOOTHINGS",
@@ -211,5 +203,4 @@ __all__ = [
     "series_length",
     "stack_panels",
     "times",
-    "whole_table",
 ]

@@ -31,6 +31,8 @@ from privexplorer.studies.words import ratio, significant, whole
 STEPS = 33
 """Smoothing rates of the other views."""
 HIGHEST_EXPONENT = 300.0
+LOWEST = 1e-3
+"""Weights below a thousandth move no answer and are not drawn."""
 FACTORS = (0.1, 10.0)
 
 
@@ -87,7 +89,14 @@ class CoefficientScenario(Scenario):
         le=100,
     )
     counts: Annotated[int, Number] = field(
-        20, "Counts shown", "Coefficients of symbols seen up to so often.", key="counts", group="Method", ge=3, le=60
+        20,
+        "Counts shown",
+        "Coefficients of symbols seen up to so often.",
+        key="counts",
+        group="Method",
+        advanced=True,
+        ge=3,
+        le=60,
     )
 
     @property
@@ -242,8 +251,7 @@ class CoefficientExplosion(Study[CoefficientScenario]):
                 ("bias bound", rates, bias, 0.0),
                 ("exact bias, equally likely values", rates, own, 0.0),
                 ("noise", rates, math.sqrt(2) * exact / scenario.epsilon, 0.0),
-            ],
-            panel="against r",
+            ]
         )
 
     def notes(self, scenario: CoefficientScenario, exact: float, printed: float) -> tuple[Note, ...]:
@@ -344,8 +352,7 @@ class CoefficientExplosion(Study[CoefficientScenario]):
             f"Weight of a symbol seen i times, t = {scenario.t:g}",
             "size, log scale; odd i add, even i subtract",
             Axis("times seen i", "linear", symbol="i"),
-            # what is below a millionth moves no answer
-            Axis("weight", "log", low=max(1e-6, float(min(np.nanmin(gaps(mark.y)) for mark in marks)))),
+            Axis("weight", "log", low=LOWEST),
             (Panel(tuple(marks)),),
         )
 
@@ -376,7 +383,9 @@ class CoefficientExplosion(Study[CoefficientScenario]):
                 hover="exact: {y} values",
             ),
         )
-        right: list[Any] = [Line("private", rates, share, "exact ÷ printed", hover="exact is {y} of the printed bound")]
+        right: list[Any] = [
+            Line("private", rates, share, "exact ÷ printed", dash="solid", hover="exact is {y} of the printed bound")
+        ]
         over = share > 1
         if over.any():
             right.append(
@@ -436,15 +445,9 @@ class CoefficientExplosion(Study[CoefficientScenario]):
             (Panel(tuple(marks), here=(scenario.rate, f"your r = {significant(scenario.rate, 2)}")),),
         )
 
-    def table(self, result: Result) -> pd.DataFrame:
-        """Lay out the numbers of all views; coefficients with their signs."""
-        return unseen.whole_table(result, "coefficients", self.against_rate(result))
-
-
-def gaps(values: Any) -> FloatArray:
-    """Sizes with zeros turned into gaps."""
-    sizes = np.asarray(values, dtype=np.float64)
-    return np.where(sizes > 0, sizes, np.nan)
+    def numbers(self, result: Result, view: str) -> pd.DataFrame:
+        """Rows behind each view; coefficients with their signs."""
+        return result.frame if view == "coefficients" else self.against_rate(result)
 
 
 ASSUMPTIONS = (

@@ -24,6 +24,7 @@ from privexplorer.records import Accuracy, Epsilon, Number, Scenario, Seed, Tria
 from privexplorer.simulation import block_rng, root_mean_square
 from privexplorer.studies import _unseen as unseen
 from privexplorer.studies._entropy import RULES, Curve, assumed_k
+from privexplorer.studies._notes import table_notes
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
 from privexplorer.studies.chart import Axis, Chart, Line, Panel
 from privexplorer.studies.result import Card, Formula, Note, Result, tidy
@@ -69,6 +70,7 @@ class SupportCoverageScenario(Scenario):
         "Free by post-processing: further records cannot show fewer than no or more than nt new values.",
         key="clip",
         group="Privacy",
+        advanced=True,
     )
     noise_rule: Rule = field(
         "exact",
@@ -93,6 +95,7 @@ class SupportCoverageScenario(Scenario):
         "Adds the other two ways of fading the series out. The binomial ones are an extension of the source.",
         key="compare",
         group="Method",
+        advanced=True,
     )
     ahead: unseen.AheadGrid = field(
         unseen.AheadGrid(), "Look-ahead t, further records per record", key="t", group="Method"
@@ -311,7 +314,8 @@ class SupportCoverage(Study[SupportCoverageScenario]):
         value, error = unseen.measured(private.rmse[-1], 2 * private.error[-1])
         value0, error0 = unseen.measured(plain.rmse[-1], 2 * plain.error[-1])
         price = float(private.rmse[-1] / plain.rmse[-1])
-        horizon, horizon0 = (prediction_horizon(ts, curve.rmse, accuracy) for curve in main)
+        horizon = prediction_horizon(ts, private.rmse, accuracy)
+        horizon0 = prediction_horizon(ts, plain.rmse, accuracy)
         spread = unseen.crossing_error(ts, private.rmse, private.error, horizon)
         free = epsilon_for_inflation(0.05, delta, float(plain.rmse[-1]) * n * t)
         to_find = float(blocks[:, -1, at][:, -1].mean())
@@ -385,15 +389,7 @@ class SupportCoverage(Study[SupportCoverageScenario]):
             out.append(
                 Note("The published bound is for Poisson smoothing; the binomial ones use their exact sensitivity.")
             )
-        if scenario.distribution.kind == "empirical":
-            out.append(
-                Note(
-                    "These numbers come from your table and are **not private**. Use them to choose ε; do not publish "
-                    "them.",
-                    "not-private",
-                )
-            )
-        return tuple(out)
+        return (*out, *table_notes(scenario.distribution))
 
     def formulas(
         self, scenario: SupportCoverageScenario, prepared: Prepared, t: float, delta: float
@@ -509,7 +505,7 @@ class SupportCoverage(Study[SupportCoverageScenario]):
         if limit is not None:
             slack = unseen.crossing_error(ts, plain["y"].to_numpy(), plain["std_error"].to_numpy(), limit)
             rows.append(("reach, without privacy", EPSILONS, np.full(EPSILONS.size, limit), slack))
-        return tidy(rows, panel="reach against ε")
+        return tidy(rows)
 
     def horizon_chart(self, result: Result) -> Chart:
         """Describe how far one can see, against ε."""
@@ -568,7 +564,7 @@ class SupportCoverage(Study[SupportCoverageScenario]):
             support = prepared.law.support_size()
             bias = [sgt_bias_bound(estimator.rate(n, t), t, n * (1 + t), support) for t in ts.tolist()]
             rows += [("sensitivity, printed bound", ts, printed, 0.0), ("bias, printed bound", ts, np.array(bias), 0.0)]
-        return tidy(rows, panel="bounds and exact values")
+        return tidy(rows)
 
     def bounds_chart(self, result: Result) -> Chart:
         """Describe the bounds beside the exact values."""
@@ -600,9 +596,11 @@ class SupportCoverage(Study[SupportCoverageScenario]):
             (Panel(tuple(marks)),),
         )
 
-    def table(self, result: Result) -> pd.DataFrame:
-        """Lay out the numbers of all three views."""
-        return unseen.whole_table(result, "error against t", self.horizons(result), self.bounds(result))
+    def numbers(self, result: Result, view: str) -> pd.DataFrame:
+        """Rows behind each view."""
+        if view == "horizon":
+            return self.horizons(result)
+        return self.bounds(result) if view == "bounds" else result.frame
 
 
 AHEAD = Axis("look-ahead t, further records per record", "linear", symbol="t")

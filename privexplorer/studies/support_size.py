@@ -26,6 +26,7 @@ from privexplorer.records import Accuracy, Epsilon, Grid, Scenario, Seed, Symbol
 from privexplorer.simulation import block_rng, root_mean_square
 from privexplorer.studies import _unseen as unseen
 from privexplorer.studies._entropy import Curve, assumed_k
+from privexplorer.studies._notes import table_notes
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
 from privexplorer.studies.chart import Axis, Chart, Line, Panel, Role
 from privexplorer.studies.result import Card, Formula, Note, Result, tidy
@@ -68,6 +69,7 @@ class SupportSizeScenario(Scenario):
         "Free by post-processing: there cannot be more than k values.",
         key="clip",
         group="Privacy",
+        advanced=True,
     )
     noise_rule: Literal["exact", "thesis"] = field(
         "exact",
@@ -75,6 +77,7 @@ class SupportSizeScenario(Scenario):
         "The published bound adds two to three times as much where the estimate extrapolates.",
         key="noise",
         group="Privacy",
+        advanced=True,
         titles=RULES,
     )
     accuracy: Accuracy = field(
@@ -333,15 +336,7 @@ class SupportSize(Study[SupportSizeScenario]):
                     "The promise does not hold",
                 )
             )
-        if scenario.distribution.kind == "empirical":
-            out.append(
-                Note(
-                    "These numbers come from your table and are **not private**. Use them to choose ε; do not publish "
-                    "them.",
-                    "not-private",
-                )
-            )
-        return tuple(out)
+        return (*out, *table_notes(scenario.distribution))
 
     def formulas(
         self, prepared: Prepared, n: int, sens: FloatArray, epsilon: float, need: Conditions
@@ -455,7 +450,7 @@ class SupportSize(Study[SupportSizeScenario]):
         ):
             if value is not None:
                 rows.append((name, EPSILONS, np.full(EPSILONS.size, value), 0.0))
-        return tidy(rows, panel="records needed against ε")
+        return tidy(rows)
 
     def conditions_chart(self, result: Result) -> Chart:
         """Describe the sample sizes that theory asks for."""
@@ -499,8 +494,7 @@ class SupportSize(Study[SupportSizeScenario]):
             [
                 ("support less coverage", ACCURACIES, np.maximum(exact, 0.0), 0.0),
                 ("bound, αk/3", ACCURACIES, ACCURACIES * scenario.k / 3, 0.0),
-            ],
-            panel="gap against α",
+            ]
         )
 
     def gap_chart(self, result: Result) -> Chart:
@@ -538,9 +532,11 @@ class SupportSize(Study[SupportSizeScenario]):
             ),
         )
 
-    def table(self, result: Result) -> pd.DataFrame:
-        """Lay out the numbers of all three views."""
-        return unseen.whole_table(result, "error against n", self.needed(result), self.gap(result))
+    def numbers(self, result: Result, view: str) -> pd.DataFrame:
+        """Rows behind each view."""
+        if view == "conditions":
+            return self.needed(result)
+        return self.gap(result) if view == "gap" else result.frame
 
 
 def too_many(truth: int, k: int) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from privexplorer.records import Epsilon, Number, Scenario, Seed, Trials, field
 from privexplorer.simulation import block_rng, mean_and_error
 from privexplorer.studies import _unseen as unseen
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
-from privexplorer.studies.chart import Axis, Bars, Chart, Line, Panel, Points, Role
+from privexplorer.studies.chart import Axis, Bars, Chart, Line, Panel, Role
 from privexplorer.studies.result import Card, Formula, Result, tidy
 from privexplorer.studies.words import percent, significant
 
@@ -291,7 +291,7 @@ class Twins(Study[TwinsScenario]):
         return Chart(
             "How many values are seen how often",
             f"average over samples of {prepared.n:,} records",
-            Axis("seen", "category"),
+            Axis("times seen in the sample", "category"),
             Axis("values", "linear", low=0.0),
             (Panel(tuple(marks)),),
         )
@@ -305,7 +305,7 @@ class Twins(Study[TwinsScenario]):
         share = np.bincount(places) / found.size
         error = np.sqrt(share * (1 - share) / found.size)
         edits = start + width * np.arange(share.size)
-        return tidy([("share of pairs", edits, share, error)], panel="edits").assign(width=width)
+        return tidy([("share of pairs", edits, share, error)]).assign(width=width)
 
     def edits_chart(self, result: Result) -> Chart:
         """Describe how many edits pairs of samples are apart."""
@@ -320,7 +320,7 @@ class Twins(Study[TwinsScenario]):
             Axis(
                 "changed records" if width == 1 else f"changed records, in steps of {width}",
                 "linear",
-                low=0.0,
+                high=1.03 * max(coupled, float(x.max())) + width / 2,
                 symbol="edits",
             ),
             Axis("share", "linear", low=0.0),
@@ -335,15 +335,8 @@ class Twins(Study[TwinsScenario]):
                             error=2 * frame["std_error"].to_numpy(),
                             hover="{y} ± {e} of all pairs",
                         ),
-                        Points(
-                            "truth",
-                            [coupled],
-                            [0.0],
-                            "record by record",
-                            f"record by record<br>{significant(coupled, 2)} (Lem 31)",
-                            hover="record by record",
-                        ),
                     ),
+                    here=(coupled, f"record by record: {significant(coupled, 2)}"),
                 ),
             ),
         )
@@ -360,8 +353,7 @@ class Twins(Study[TwinsScenario]):
                 ("private count", EPSILONS, right, error),
                 ("no private test exceeds", EPSILONS, best, best_error),
                 ("count without privacy", EPSILONS, np.full(EPSILONS.size, free), free_error),
-            ],
-            panel="right guesses against ε",
+            ]
         )
 
     def guess_chart(self, result: Result) -> Chart:
@@ -396,9 +388,11 @@ class Twins(Study[TwinsScenario]):
             (Panel(tuple(marks), here=(scenario.epsilon, f"your ε = {scenario.epsilon:g}")),),
         )
 
-    def table(self, result: Result) -> pd.DataFrame:
-        """Lay out the numbers of all three views."""
-        return unseen.whole_table(result, "fingerprints", self.edits(result).drop(columns="width"), self.guess(result))
+    def numbers(self, result: Result, view: str) -> pd.DataFrame:
+        """Rows behind each view."""
+        if view == "edits":
+            return self.edits(result).drop(columns="width")
+        return self.guess(result) if view == "guess" else result.frame
 
 
 def series_name(k: int) -> str:

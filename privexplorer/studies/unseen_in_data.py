@@ -28,6 +28,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import pandas as pd
 
 from privexplorer.arrays import FloatArray
 from privexplorer.data import Source, TableColumn, Tables, read_counts, require_varied, resolve
@@ -272,16 +273,6 @@ class UnseenInData(Study[UnseenInDataScenario]):
                         tidy([(f"entropy, {PLAIN}", [float(n)], [entropy.exact / unit], 0.0)]),
                     ]
                 ),
-                "fingerprint": tidy(
-                    [
-                        (
-                            f"fingerprint, {PLAIN}",
-                            prepared.histogram.counts.astype(np.float64),
-                            prepared.histogram.symbols,
-                            0.0,
-                        )
-                    ]
-                ),
             }
         )
         return self.told(scenario, prepared, coverage, entropy, frame)
@@ -458,6 +449,13 @@ class UnseenInData(Study[UnseenInDataScenario]):
             ]
         return tuple(out)
 
+    def numbers(self, result: Result, view: str) -> pd.DataFrame:
+        """Rows behind each view; the fingerprint, which is not private, stands on screen only."""
+        if view != "fingerprint":
+            return result.frame[result.frame["panel"] == ("entropy" if view == "entropy" else DISTINCT)]
+        histogram: Histogram = result.extra["column"].histogram
+        return tidy([(f"fingerprint, {PLAIN}", histogram.counts, histogram.symbols, 0.0)])
+
     # ---- charts ----
 
     def chart(self, result: Result, view: str) -> Chart:
@@ -515,7 +513,7 @@ class UnseenInData(Study[UnseenInDataScenario]):
 
     def fingerprint_chart(self, result: Result) -> Chart:
         """Describe how many values occur how often."""
-        rows = result.series(f"fingerprint, {PLAIN}")
+        rows = self.numbers(result, "fingerprint")
         return Chart(
             "How many values occur how often (not private)",
             "number of values, both axes on a log scale",
