@@ -252,9 +252,11 @@ def x_axis(title: str, size: Size) -> Spec:
 
 
 def y_axis(size: Size) -> Spec:
-    """Return the style of a y axis: grid lines and tick labels, neither line nor title."""
+    """Return the style of a y axis: grid lines and tick labels, neither line nor title.
+
+    An empty title would still take room on the left, so there is none at all.
+    """
     return {
-        "title": {"text": ""},
         "tickfont": {"size": size.text, "color": SOFT},
         "ticks": "",
         "showline": False,
