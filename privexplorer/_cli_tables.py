@@ -89,7 +89,7 @@ def answerable(
         named = source.key if source is not None else given.get(f"{place.prefix}data", before)
         if source is not None and from_file and before not in (named, ""):
             notes.append(
-                f"Note: the scenario was saved with another table ({before}); it is answered with {source.name}."
+                f"Note: the scenario was saved with another table ({before}); it is answered with “{source.name}”."
             )
         elif named != before:
             # what the defaults say about columns belongs to their own table
@@ -103,14 +103,14 @@ def answerable(
         held = now.get(f"{place.prefix}data")
         if held == "":
             raise DataError(
-                f"No table is chosen; give one with --data FILE, or set table.data to {any_of(sorted(ours))}."
+                f"No table is chosen; give one with “--data FILE”, or set “table.data” to {any_of(sorted(ours))}."
             )
         if source is not None and held == source.key and now[f"{place.prefix}column"] == "":
             names = inspect(source).names
             shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
-            raise DataError(f"Choose a column with --set table.column=NAME; {source.name} has {shown}.")
+            raise DataError(f"Choose a column with “--set table.column=NAME”; “{source.name}” has {shown}.")
         if held is not None and held not in tables and held not in ours:
-            raise DataError(f"The scenario names a table ({held}) that is not here; give its file with --data.")
+            raise DataError(f"The scenario names a table ({held}) that is not here; give its file with “--data”.")
     return scenario, tables, notes
 
 
@@ -131,7 +131,7 @@ def _place(
         if not from_file and not any(name in chosen for name, _ in place.kinds):
             return place, list(place.kinds)
     name, kind = places[0].kinds[0]
-    raise ParameterError(f"A table is used only with {paths[name]}={kind}; set that, or leave “{what}” out.")
+    raise ParameterError(f"A table is used only with “{paths[name]}={kind}”; set that, or leave “{what}” out.")
 
 
 def _columns(
@@ -147,8 +147,8 @@ def _columns(
             value, count = known
             if given[column] == value:
                 notes.append(
-                    f"Note: each row of {source.name} counts as one record; --set table.counts={count} reads it as a "
-                    "histogram."
+                    f"Note: each row of “{source.name}” counts as one record; “--set table.counts={count}” "
+                    "reads it as a histogram."
                 )
         return [(counts, "")]
     if source is None or own is not None:
@@ -156,7 +156,7 @@ def _columns(
     layout = inspect(source)
     if layout.histogram is not None:
         value, count = layout.histogram
-        notes.append(f"Note: {source.name} is read as a histogram: “{value}”, so many times as “{count}” says.")
+        notes.append(f"Note: “{source.name}” is read as a histogram: “{value}”, so many times as “{count}” says.")
         return [(column, value), (counts, count)]
     if len(layout.names) == 1:
         return [(column, layout.names[0]), (counts, "")]

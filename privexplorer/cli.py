@@ -261,11 +261,19 @@ def _app(words: list[str]) -> int:
     try:
         server.main(["run", str(app), *words], prog_name="privexplorer", standalone_mode=False)
     except Exception as error:
-        say = getattr(error, "format_message", None)  # what is wrong with an option of the server
-        if say is None:
+        if not hasattr(error, "format_message"):
             raise
-        raise ParameterError(f"{str(say()).rstrip('.')}; `privexplorer app --help` shows what can be given.") from None
+        raise ParameterError(_about_server(error)) from None
     return 0
+
+
+def _about_server(error: Any) -> str:
+    """Say what is wrong with an option of the server."""
+    name, similar = getattr(error, "option_name", None), getattr(error, "possibilities", None)
+    if similar:
+        return f"There is no option “{name}”; {near(str(name), similar)}."
+    words = re.sub(r"'([^']*)'", r"“\1”", str(error.format_message()).split(". ")[0].rstrip("."))
+    return f"{words}; `privexplorer app --help` shows what can be given."
 
 
 def _take_option(words: list[str], name: str) -> tuple[str | None, list[str]]:
