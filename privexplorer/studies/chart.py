@@ -63,6 +63,7 @@ class Bars:
     label: str | None = None
     stack: bool = False
     error: Numbers | None = None
+    """Half-length of the whiskers drawn on the bars: two standard errors."""
     hover: str | None = None
 
 
@@ -90,6 +91,7 @@ class Points:
     low: Numbers | None = None
     high: Numbers | None = None
     text: Sequence[str] | None = None
+    """Names of single points, written beside them where there is room; empty texts are left out."""
     hover: str | None = None
     open: bool = False
     size: float = 9
