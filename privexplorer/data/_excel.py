@@ -9,11 +9,9 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from xml.etree.ElementTree import ParseError
 
 import openpyxl
 import pyarrow as pa
-from openpyxl.utils.exceptions import InvalidFileException
 
 from privexplorer.data._sample import SAMPLE_ROWS, Ragged, Sample
 from privexplorer.data.reference import ReadOptions
@@ -102,10 +100,7 @@ def _opened(source: Source) -> Iterator[Any]:
                 book.close()
         except DataError:
             raise
-        except (
-            zipfile.BadZipFile, InvalidFileException, ParseError, KeyError, ValueError, TypeError, IndexError,
-            AttributeError, EOFError, OSError, NotImplementedError,
-        ):  # fmt: skip
+        except Exception:  # a damaged file can make the reader fail in any way
             raise damaged from None
 
 

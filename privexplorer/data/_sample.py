@@ -44,10 +44,14 @@ class Ragged:
             self.row, self.width = row, width
         self.count += 1
 
+    def hopeless(self, rows: int) -> bool:
+        """Whether so many of the rows seen so far do not fit that reading on is no use."""
+        return self.count > 100_000 or (self.count > 1000 and 2 * self.count > rows)
+
     def refusal(self, columns: int) -> DataError:
         """Sentence for a table in which most rows do not fit."""
         return DataError(
-            f"{self.phrase(columns)}; most rows do not fit, so check the delimiter, the quotation marks and "
+            f"{self.phrase(columns)}; too many rows do not fit, so check the delimiter, the quotation marks and "
             "whether the first row names every column."
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -57,9 +56,9 @@ def _opened(source: Source) -> Iterator[Any]:
         try:
             with StataReader(raw, convert_categoricals=_clear_labels(raw)) as file:
                 yield file
-        except (ValueError, KeyError, TypeError, IndexError, OverflowError, struct.error, EOFError, OSError) as error:
-            if isinstance(error, DataError):
-                raise
+        except DataError:
+            raise
+        except Exception:  # a damaged file can make the reader fail in any way
             raise DataError(
                 f"“{source.name}” is damaged or of an unknown Stata version; save it again or export it as CSV."
             ) from None

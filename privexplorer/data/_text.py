@@ -94,7 +94,7 @@ def chunks(source: Source, layout: Layout, columns: Sequence[int], ragged: Ragge
 
     def note(row: Any) -> str:
         ragged.add(row.number, row.actual_columns)
-        return "error" if ragged.count > 1000 and ragged.count * 2 > row.number else "skip"
+        return "error" if ragged.hopeless(row.number) else "skip"
 
     held: list[pa.Array] | None = None
     try:
@@ -120,7 +120,7 @@ def chunks(source: Source, layout: Layout, columns: Sequence[int], ragged: Ragge
                 f"A row after row {seen:,} is longer than {megabytes(block)}; a quotation mark is probably never "
                 "closed there (close it, or read the file without quotation marks)."
             ) from None
-        if ragged.count > 1000:
+        if ragged.hopeless(seen + ragged.count):
             raise ragged.refusal(width) from None
         raise DataError(
             f"“{source.name}” cannot be read after row {seen:,}; check the delimiter and the quotation marks."
@@ -162,11 +162,9 @@ def _utf16(head: bytes) -> str | None:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
     even, odd = head[::2].count(0), head[1::2].count(0)
-    if even + odd < 0.05 * len(head):
-        return None
-    if odd > 20 * even:
+    if odd > 20 * even and odd > 0.15 * len(head):
         return "utf-16-le"
-    return "utf-16-be" if even > 20 * odd else None
+    return "utf-16-be" if even > 20 * odd and even > 0.15 * len(head) else None
 
 
 def _decoder(encoding: str, head: bytes) -> Any:

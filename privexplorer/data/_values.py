@@ -74,6 +74,15 @@ def count_values(values: pa.Array) -> tuple[pa.Array, IntArray]:
     return table.field("values"), np.asarray(table.field("counts"))
 
 
+def weigh_tokens(cells: pa.Array, weights: IntArray) -> dict[str, int]:
+    """Add up records per text; what is no text (a null, a number that is none) counts as empty."""
+    if not pa.types.is_string(cells.type):
+        return {"": int(weights.sum())}
+    coded = cells.fill_null("").dictionary_encode()
+    sums = np.bincount(np.asarray(coded.indices), weights=weights)
+    return dict(zip(coded.dictionary.to_pylist(), sums.astype(np.int64).tolist(), strict=True))
+
+
 def by_count(values: pa.Array, counts: IntArray) -> pa.Array:
     """Order with the largest count first, ties by value (texts by code point)."""
     table = pa.table({"value": values, "count": counts})
@@ -90,6 +99,14 @@ def to_integers(values: pa.Array) -> pa.Array | None:
         return values.cast(pa.int64())
     except pa.ArrowInvalid:
         return None
+
+
+def long_integers(cells: pa.Array) -> IntArray:
+    """Whole numbers of up to 18 digits among texts; -1 where there is none."""
+    if not pa.types.is_string(cells.type):
+        return np.full(len(cells), -1, dtype=np.int64)
+    plain = pc.match_substring_regex(cells, r"^\d{1,18}$")
+    return np.asarray(pc.if_else(plain, cells, pa.scalar("-1")).cast(pa.int64()).fill_null(-1))
 
 
 def is_numeric(kind: pa.DataType) -> bool:
@@ -141,8 +158,10 @@ __all__ = [
     "floats",
     "is_numeric",
     "keep",
+    "long_integers",
     "missing_mask",
     "number_label",
     "to_integers",
     "trimmed",
+    "weigh_tokens",
 ]

@@ -202,6 +202,7 @@ class _Attempt:
     kind: Kind
     strict: bool = False
     day_first: bool = True
+    guessed: bool = False
 
 
 def _attempts(choice: KindChoice, guessed: Kind) -> tuple[_Attempt, ...]:
@@ -213,7 +214,7 @@ def _attempts(choice: KindChoice, guessed: Kind) -> tuple[_Attempt, ...]:
         return _Attempt("count", strict=True), _Attempt("number", strict=True), last
     if kind == "number" and choice == "auto":
         return _Attempt("number", strict=True), last
-    return (_Attempt(kind),)
+    return (_Attempt(kind, guessed=choice == "auto"),)
 
 
 _Read = TypeVar("_Read", bound="ColumnCounts | Column")
@@ -356,9 +357,8 @@ class _Cleaner:
             self.spaced += int(weights[spaced].sum())
             gone = arrow.missing_mask(cells, self.words)
         self.missing += int(weights[gone].sum())
-        for place in np.flatnonzero(gone):
-            token = cells[int(place)].as_py()
-            self.tokens[token if isinstance(token, str) else ""] += int(weights[place])
+        if gone.any():
+            self.tokens.update(arrow.weigh_tokens(arrow.keep(cells, gone), weights[gone]))
         if kind == "date" and dates:
             moments = [parse_date(text or "", self.attempt.day_first) for text in cells.to_pylist()]
             self.slashes |= any("/" in (text or "") for text in cells.to_pylist())
@@ -377,8 +377,10 @@ class _Cleaner:
         if kind == "number":
             return pa.array(numbers + 0.0), self._judge(cells, gone, ~np.isnan(numbers), weights)
         fits = (numbers >= 0) & (numbers < 2**53) & (numbers == np.floor(numbers))
-        whole_parts = np.where(fits, numbers, 0).astype(np.int64)
-        return pa.array(whole_parts), self._judge(cells, gone, fits, weights)
+        found = np.where(fits, numbers, 0).astype(np.int64)
+        digits = arrow.long_integers(cells)  # beside 3.0 a number of 17 digits must not lose its last ones
+        fits |= digits >= 0
+        return pa.array(np.where(digits >= 0, digits, found)), self._judge(cells, gone, fits, weights)
 
     def _judge(self, cells: pa.Array, gone: BoolArray, fits: BoolArray, weights: IntArray) -> BoolArray:
         bad = ~gone & ~fits
@@ -437,9 +439,9 @@ def _counts(rows: _Rows, cleaner: _Cleaner) -> ColumnCounts:
     notes = cleaner.notes() + rows.notes()
     if rows.counts is not None and entries > counts.size > 0:
         notes.append("Some values stand in more than one row; their counts were added.")
-    kind = cleaner.attempt.kind
-    if (kind == "binary" and counts.size > 2) or (kind == "identifier" and counts.size and counts.max() > 1):
-        kind = "category"
+    if float(counts.sum(dtype=np.float64)) > 2**53:
+        raise DataError("The counts add up to more than 9,000,000,000,000,000 records; check the count column.")
+    kind = _settled_kind(rows, cleaner.attempt, counts.size, bool(counts.size) and int(counts.max()) > 1)
     if 0 < counts.size <= LABELS:
         order = arrow.by_count(found, counts)
         found, counts = found.take(order), counts[np.asarray(order)]
@@ -476,10 +478,24 @@ def _column(rows: _Rows, cleaner: _Cleaner) -> Column:
         parts.append(values[codes[kept[codes]]])
     empty = np.zeros(0, dtype={"count": "int64", "number": "float64", "date": "datetime64[us]"}.get(kind, "int32"))
     joined = np.concatenate(parts) if parts else empty
+    kind = _settled_kind(rows, cleaner.attempt, len(places), len(places) < joined.size)
     joined.setflags(write=False)
     return Column(
         rows.column.name, kind, joined, tuple(places), cleaner.dropped(rows), tuple(cleaner.notes() + rows.notes())
     )
+
+
+def _settled_kind(rows: _Rows, attempt: _Attempt, distinct: int, repeated: bool) -> Kind:
+    """Kind after all values were seen; a guess may have been made too early."""
+    if attempt.kind == "binary" and distinct > 2 and not attempt.guessed:
+        raise DataError(
+            f"Column “{rows.column.name}” holds {distinct:,} different values, but a binary column has two; "
+            "read it as another kind.",
+            field="kind",
+        )
+    if attempt.guessed and ((attempt.kind == "binary" and distinct > 2) or (attempt.kind == "identifier" and repeated)):
+        return "category"
+    return attempt.kind
 
 
 def _rows(number: int) -> str:
