@@ -450,6 +450,11 @@ class Regimes(Study[RegimeScenario]):
             )
         return tuple(out)
 
+    def numbers(self, result: Result, view: str) -> pd.DataFrame:
+        """Rows behind the chart of one view."""
+        shown = [PANELS["free"], PANELS["noise"]] if view == "free" else [PANELS[view]]
+        return result.frame[result.frame["panel"].isin(shown)]
+
     # ---- charts ----
 
     def chart(self, result: Result, view: str) -> Chart:
