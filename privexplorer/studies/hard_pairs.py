@@ -46,7 +46,7 @@ class CoverageTwins(Record):
     symbol: ClassVar[str] = "α"
     unit: ClassVar[str] = "values"
     m: Annotated[int, Number] = field(
-        100, "Records that are to be covered, m", "", key="m", scale="log", low=10, high=10_000, ge=2, le=100_000
+        100, "Records that are to be covered, m", "", key="m", scale="log", low=10, high=10_000, ge=2, le=20_000
     )
     accuracy: Accuracy = field(
         0.1,
@@ -93,7 +93,7 @@ class SupportTwins(Record):
     symbol: ClassVar[str] = "α"
     unit: ClassVar[str] = "values"
     k: Annotated[int, Number] = field(
-        100, "Values of the first law, k", "", key="k", scale="log", low=2, high=10_000, ge=2, le=100_000
+        100, "Values of the first law, k", "", key="k", scale="log", low=2, high=10_000, ge=2, le=20_000
     )
     accuracy: Accuracy = field(
         0.1,
@@ -144,7 +144,7 @@ class EntropyTwins(Record):
     names: ClassVar[tuple[str, str]] = ("p", "q")
     symbol: ClassVar[str] = "η"
     unit: ClassVar[str] = "nats"
-    k: SymbolCount = field(100, "Number of symbols k", "", key="k", scale="log", low=3, high=10_000, ge=2, le=100_000)
+    k: SymbolCount = field(100, "Number of symbols k", "", key="k", scale="log", low=3, high=10_000, ge=2, le=20_000)
     eta: Annotated[float, Number] = field(
         0.05,
         "Shift η",
@@ -309,7 +309,7 @@ class HardPairs(Study[HardPairScenario]):
 
     def size(self, scenario: HardPairScenario) -> int:
         """Trials per block: a matter of the question alone."""
-        return int(min(128, max(4, 200_000 // scenario.n)))
+        return int(min(128, max(4, 100_000 // scenario.n)))
 
     def blocks(self, scenario: HardPairScenario) -> int:
         """Return the number of blocks."""
