@@ -39,6 +39,7 @@ def home() -> None:
         with st.grid(3, min_column_width=280):
             for study in catalogue().values():
                 card(study)
+        st.space("medium")
         with st.grid(3, min_column_width=280):
             with st.container():
                 st.header("Bring your own table", anchor=False)

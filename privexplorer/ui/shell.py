@@ -94,7 +94,7 @@ def run() -> None:
     )
     page = navigation()
     if not is_presented():
-        st.logo(str(ASSETS / "logo.svg"), size="large", icon_image=str(ASSETS / "icon.svg"))
+        st.logo(str(ASSETS / "logo.svg"), size="large")
     page.run()
 
 
