@@ -330,7 +330,8 @@ def names_at_end(chart: Chart, panel: Panel, cell: Cell, size: Size, said: set[s
             found[mark.name] = EndLabel(mark.role, label, height, bool(getattr(mark, "main", False)), mark.name)
     said |= set(found)
     labels = by_height(list(found.values()), chart.names, (0.7 * size.text if chart.names else 2.0) / cell.height)
-    hang = size.text * 2.2 if cell.lowest else size.text * 3.0
+    # below the lowest panel stand the tick labels of the x axis
+    hang = size.text * (0.4 if cell.lowest else 3.0)
     notes, _ = end_labels(
         labels,
         height=cell.height,
