@@ -1,0 +1,78 @@
+"""Every chart of every study keeps the rules of the look."""
+
+from __future__ import annotations
+
+import math
+import re
+from itertools import pairwise
+
+import pytest
+
+from privexplorer.figures import describe, draw, style, subtitle_problem
+from privexplorer.studies import catalogue
+from privexplorer.studies.chart import Chart, HeatMap, Spread
+
+
+@pytest.fixture(scope="module", params=list(catalogue()))
+def charts(request: pytest.FixtureRequest) -> list[Chart]:
+    study = catalogue()[request.param]
+    few = {"trials": 8} if "trials" in study.scenario.model_fields else {}
+    result = study.run(study.scenario(**few))
+    return [study.chart(result, view) for view in (study.views or {"": ""})]
+
+
+def test_subtitles_fit_and_labels_are_short(charts):
+    for chart in charts:
+        assert subtitle_problem(chart.subtitle) is None, chart.title
+        for mark in chart.marks():
+            label = None if isinstance(mark, HeatMap) else mark.label
+            lines = re.split("<br ?/?>", style.wrapped(label or "", style.LABEL_CHARACTERS))
+            assert len(lines) <= 3, label
+
+
+def test_charts_are_drawn_whole(charts):
+    for chart in charts:
+        for compact, presenter in ((False, False), (True, False), (False, True)):
+            figure = draw(chart, compact=compact, presenter=presenter)
+            names = {trace.name for trace in figure.data}
+            assert {mark.name for mark in chart.marks()} <= names
+            for axis in figure.select_xaxes():
+                assert axis.range[0] < axis.range[1]
+            for axis in figure.select_yaxes():
+                assert axis.range[0] < axis.range[1]
+            for trace in figure.data:
+                if trace.type != "contour":
+                    assert all(value is None or math.isfinite(value) for value in trace.y)
+        assert "nan" not in describe(chart)
+
+
+def test_names_in_the_margin_do_not_overlap(charts):
+    for chart in charts:
+        figure = draw(chart)
+        layout = figure.layout
+        plot = layout.height - layout.margin.t - layout.margin.b
+        spans = sorted(
+            (note.y * plot, style.block_height(note.text, note.font.size))
+            for note in layout.annotations
+            if note.xref == "paper" and note.name.startswith("label ")
+        )
+        for (low, one), (high, two) in pairwise(spans):
+            assert high - low >= (one + two) / 2 - 0.5, chart.title
+
+
+def test_every_curve_with_a_label_is_named_once(charts):
+    for chart in charts:
+        wanted = {
+            mark.name
+            for mark in chart.marks()
+            if not isinstance(mark, HeatMap) and mark.label and getattr(mark, "text", None) is None
+        }
+        notes = [note.name.removeprefix("label ") for note in draw(chart).layout.annotations]
+        for name in wanted:
+            drawable = [mark for mark in chart.marks() if mark.name == name]
+            shown = any(
+                isinstance(mark, Spread) or any(math.isfinite(v) and (v > 0 or chart.y.scale != "log") for v in mark.y)
+                for mark in drawable
+            )
+            assert notes.count(name) <= 1, name
+            assert notes.count(name) == 1 or not shown, name
