@@ -380,6 +380,7 @@ class CoefficientExplosion(Study[CoefficientScenario]):
                 "exact sensitivity",
                 "exact",
                 main=True,
+                dash="solid",
                 hover="exact: {y} values",
             ),
         )

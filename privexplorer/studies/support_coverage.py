@@ -457,12 +457,11 @@ class SupportCoverage(Study[SupportCoverageScenario]):
                 if scenario.compare and not private and place:
                     continue  # in the table; six curves would hide one another
                 rows = result.series(f"{name}, private" if private else name)
-                short = name.replace(" (", "<br>(") if "(" in name else name
-                label = (
-                    ("private" if private else "without<br>privacy")
-                    if not several
-                    else (f"{short},<br>private" if private and "<br>" not in short else short)
-                )
+                short = self.end_name(scenario, place, name)
+                if not several:
+                    label = "private" if private else "without<br>privacy"
+                else:
+                    label = short if "<br>" in short else f"{short},<br>private" if private else short
                 marks.append(
                     Line(
                         "private" if private else "non-private",
@@ -485,6 +484,13 @@ class SupportCoverage(Study[SupportCoverageScenario]):
             Axis("error", "log"),
             (Panel(tuple(marks), level_lines=((scenario.accuracy, f"you accept {scenario.accuracy:g}"),)),),
         )
+
+    def end_name(self, scenario: SupportCoverageScenario, place: int, name: str) -> str:
+        """Name of an estimator at the end of its curve; smoothings by their own name where they are compared."""
+        if name.startswith("SGT ("):
+            return name.removeprefix("SGT (").removesuffix(")").replace(" ", "<br>")
+        first = scenario.estimators[place]
+        return unseen.SMOOTHINGS[first.smoothing] if scenario.compare and first.kind == "sgt" else name
 
     def horizons(self, result: Result) -> pd.DataFrame:
         """How far the error stays within the accepted one, against ε; one row per ε that reaches at all."""
@@ -644,7 +650,9 @@ def horizon_words(private: float | None, plain: float | None, ts: FloatArray, ac
             return f"not even up to t = {ts[0]:g}"
         return f"on the whole range, up to t = {ts[-1]:g}" if t >= ts[-1] else f"up to t = {significant(t, 2)}"
 
-    if (private is None) == (plain is None) and private == plain:
+    if private is None and plain is None:
+        return f"With and without privacy the error is above {accuracy:g} from t = {ts[0]:g} on."
+    if private == plain:
         return f"With and without privacy the error stays within {accuracy:g} {words(private)}."
     return f"The error stays within {accuracy:g} {words(private)}; without privacy {words(plain)}."
 

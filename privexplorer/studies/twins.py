@@ -179,10 +179,10 @@ class Twins(Study[TwinsScenario]):
         free = float(self.without_privacy(scenario, blocks)[0])
         cards = (
             Card(
-                "Distinct values",
+                "Distinct values differ by",
+                significant(abs(distinct[0] - distinct[1])),
                 f"{significant(distinct[0])} and {significant(distinct[1])}",
-                f"of {prepared.n:,} records",
-                "Expected number of different values in a sample of either population; exact.",
+                f"Expected number of different values among {prepared.n:,} records of either population; exact.",
             ),
             Card(
                 "Edits between them",

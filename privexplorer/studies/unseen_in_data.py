@@ -540,7 +540,7 @@ class UnseenInData(Study[UnseenInDataScenario]):
         scenario: Any = result.scenario
         entropy: Released = result.extra["entropy"]
         unit = unit_size(scenario.unit)
-        pad = max(1.6 * entropy.half_width, 0.02 * abs(entropy.value), 1e-9)
+        pad = max(1.6 * entropy.half_width, 1e-6)
         centre = (entropy.exact + entropy.value) / 2
         far = abs(entropy.exact - entropy.value) / 2 + pad
         cap = scenario.declared_k
