@@ -75,16 +75,10 @@ def _frames(file: Any, size: int, columns: list[str] | None) -> Iterator[Any]:
 
 def _clear_labels(raw: BinaryIO) -> bool:
     """Whether value labels can stand for the values: no two values have one label."""
-    try:
-        with StataReader(raw) as probe:
-            next(_frames(probe, 1, None), None)
-    except ValueError as error:
-        if "not unique" in str(error):
-            return False
-        raise
-    finally:
-        raw.seek(0)
-    return True
+    with StataReader(raw) as probe:
+        clear = all(len(set(labels.values())) == len(labels) for labels in probe.value_labels().values())
+    raw.seek(0)
+    return clear
 
 
 def _array(column: Any) -> pa.Array:

@@ -35,6 +35,7 @@ _EXTENSIONS: dict[str, Format] = {
     ".pq": "parquet",
     ".xlsx": "excel",
     ".xlsm": "excel",
+    ".xls": "excel",
     ".dta": "stata",
 }
 _FORMAT_NAMES: dict[Format, str] = {
@@ -258,8 +259,6 @@ def _detect(name: str, stream: BinaryIO) -> tuple[Format, bool]:
     found = _content(name, head, stream)
     if packed_name:
         raise DataError(f"“{name}” is not a gzip archive although its name ends in .gz; rename it without .gz.")
-    if lower.endswith((".xls", ".xlsb", ".ods")):
-        raise DataError(f"“{name}” is not an .xlsx workbook; open it in a spreadsheet program and save it as .xlsx.")
     if expected is not None and found != expected:
         raise DataError(
             f"“{name}” is {_FORMAT_NAMES[found]}, not {_FORMAT_NAMES[expected]} as its name says; "
