@@ -406,7 +406,7 @@ class BatchCoverageStudy(Study[BatchScenario]):
         support = prepared.law.support_size()
         return Chart(
             "Different values among m records",
-            "values, average of the runs, log scale",
+            f"values, log scale; band: private at ε = {scenario.epsilon:g}"[:48],
             Axis("records m", "log", symbol="m"),
             Axis("values", "log", unit="values", low=0.7 * float(prepared.coverage.min())),
             (
@@ -419,7 +419,7 @@ class BatchCoverageStudy(Study[BatchScenario]):
                             high,
                             "19 of 20 private answers",
                             "light",
-                            f"19 of 20 private<br>answers, ε = {scenario.epsilon:g}",
+                            "19 of 20<br>releases",
                         ),
                         *self.lines(result, "mean", looks, "{y} ± {e} values"),
                     ),
