@@ -74,7 +74,7 @@ def _processes(run_block: RunBlock, prepared: Any, blocks: range, workers: int) 
         delayed(run_block)(prepared, block) for block in blocks
     )
     try:
-        for part in jobs:  # not `yield from`: that would close the jobs before the warning below is silenced
+        for part in jobs:  # noqa: UP028 - `yield from` would close the jobs before the warning below is silenced
             yield part
     finally:
         with warnings.catch_warnings():  # joblib warns about tasks it cancelled: that is what closing is for
