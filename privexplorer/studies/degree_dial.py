@@ -27,6 +27,7 @@ from privexplorer.studies.words import ratio, significant, with_unit
 DIAL = 16
 """Largest degree on the dial; beyond it the noise is out of all proportion at any usual k."""
 HIGHEST = 24
+LARGEST = 1_000_000
 
 Degree = Annotated[int, Number, field(..., "Degree", ge=1, le=HIGHEST)]
 
@@ -169,6 +170,14 @@ class DegreeDial(Study[DegreeDialScenario]):
             Preset("A lucky low degree", make(distribution=Zipf(k=2000, exponent=1.0), degree=4)),
         )
 
+    def check(self, scenario: DegreeDialScenario, tables: Tables | None) -> tuple[str, ...]:
+        """Refuse sample sizes that would need tables of many millions of entries for every degree."""
+        if scenario.sizes.high > LARGEST:
+            return (
+                f"The sample sizes compared may reach {LARGEST:,} people here; they reach {scenario.sizes.high:,}.",
+            )
+        return ()
+
     def size(self, scenario: DegreeDialScenario) -> int:
         """Trials per block."""
         ns = sample_sizes(scenario)
@@ -189,7 +198,7 @@ class DegreeDial(Study[DegreeDialScenario]):
         low = np.array([[each.values(counts, int(n), k, True) for each in chosen] for n in ns])
         rest, means = [], np.empty((degrees.size, ns.size))
         for point, n in enumerate(ns):
-            values = chosen[0].table(int(n), k, private=True).values.copy()
+            values = chosen[0].values(np.arange(n + 1), int(n), k, True)
             values[: cutoff + 1] = 0.0
             rest.append(values)
             common = AdditiveTable(values, 0.0, int(n), k).mean(law)
@@ -240,7 +249,7 @@ class DegreeDial(Study[DegreeDialScenario]):
             error = variance_error[row, at] / (2 * root[row, at])
             curves.append((f"L = {degree}", prepared.ns[at], root[row, at], error))
         frames.append(tidy(curves, panel=self.views["sizes"]))
-        frames.append(why_rows(scenario, prepared, point).assign(panel=self.views["why"]))
+        frames.append(why_rows(scenario, prepared).assign(panel=self.views["why"]))
         parts_at = (prepared.bias[dial, point] ** 2, variance[dial, point], noise[dial, point])
         return self.told(
             scenario, prepared, pd.concat(frames, ignore_index=True), parts_at, variance_error[dial, point], blocks
@@ -281,19 +290,19 @@ class DegreeDial(Study[DegreeDialScenario]):
             Card("Your degree", ratio(times), f"L = {mine + 1} ÷ best", "Error at your degree over the smallest one."),
             Card("Without privacy", f"L = {free + 1}", "best degree", "Where bias and variance alone are smallest."),
         )
+        chosen = estimator(scenario.degree, k, scenario.interval)
+        pair = chosen.table(n, k, private=True).sensitivity_pair()
         share = noise[best] / total[best]
         lower = [degree for degree in (best, strict) if degree < free]
         shows = (
-            f"With **{n:,} people** and **ε = {eps:g}**, degree **L = {best + 1}** is best: a private estimate is typically "
-            f"off by **{with_unit(value, 'nats')}**, and noise is {100 * share:.0f}% of the squared error. Without privacy "
-            f"the best degree is {free + 1}; with a tenth of this ε it is {strict + 1}"
+            f"With **{n:,} people** and **ε = {eps:g}**, degree **L = {best + 1}** is best: a private estimate is "
+            f"typically off by **{with_unit(value, 'nats')}**, and noise is {100 * share:.0f}% of the squared error. "
+            f"Without privacy the best degree is {free + 1}; with a tenth of this ε it is {strict + 1}"
             + (", because low degrees need less noise. " if lower else ". ")
-            + f"One record can move the estimate of degree {mine + 1} by {significant(delta, 2)} nats. The best degree is for "
+            + f"{self.why(scenario, delta, pair)} The best degree is for "
             f"this distribution: its bias may be small by accident."
         )
         accuracy = remez(scenario.degree).error
-        chosen = estimator(scenario.degree, k, scenario.interval)
-        pair = chosen.table(n, k, private=True).sensitivity_pair()
         formulas = (
             Formula(
                 "Estimator",
@@ -320,8 +329,8 @@ class DegreeDial(Study[DegreeDialScenario]):
             Formula(
                 "Bias that no distribution exceeds by much",
                 r"|\mathrm{bias}|\approx\frac{kM}{n}E_L,\qquad E_L\approx\frac{0.227}{L^2}",
-                rf"E_{{{chosen.degree}}} = {accuracy:.3g},\qquad \frac{{kM}}{{n}}E_L = {k * chosen.interval / n * accuracy:.3g}"
-                r"\ \text{nats}",
+                rf"E_{{{chosen.degree}}} = {accuracy:.3g},\qquad \frac{{kM}}{{n}}E_L = "
+                rf"{k * chosen.interval / n * accuracy:.3g}\ \text{{nats}}",
                 "heuristic",
                 "properties §4.3 (Poisson counts, frequencies up to M/n)",
             ),
@@ -333,9 +342,9 @@ class DegreeDial(Study[DegreeDialScenario]):
             cards=cards,
             shows=shows,
             takeaway=(
-                f"Squared error of the polynomial entropy estimator by degree, split into bias, variance and privacy noise. "
-                f"At n = {n:,} and epsilon {eps:g} degree {best + 1} is best with error {value} nats; without privacy it is "
-                f"degree {free + 1}."
+                "Squared error of the polynomial entropy estimator by degree, split into bias, variance and privacy "
+                f"noise. At n = {n:,} and epsilon {eps:g} degree {best + 1} is best with error {value} nats; without "
+                f"privacy it is degree {free + 1}."
             ),
             notes=self.notes(scenario, chosen),
             formulas=formulas,
@@ -348,11 +357,22 @@ class DegreeDial(Study[DegreeDialScenario]):
                 "Answers are not clipped. (properties §1, §2)",
                 f"All degrees see the same {blocks.shape[0]} samples, and neighbouring sample sizes are nested, so the "
                 "curves move together.",
-                "The degrees of the published figure are not stated in the source; these are 0.3, 0.6, … 1.8 times ln k, "
-                "rounded up. (properties §8 F1)",
+                "The source does not state the degrees of its figure; the defaults are 0.3, 0.6, … 1.8 times "
+                "ln k, rounded up. (properties §8 F1)",
             ),
             extra={"best": best + 1, "free": free + 1, "strict": strict + 1, "pair": pair},
             runs=int(blocks.shape[0]),
+        )
+
+    def why(self, scenario: DegreeDialScenario, delta: float, pair: tuple[int, int] | None) -> str:
+        """Say which move of one record changes the estimate most."""
+        if pair is None:
+            return "No record can move the estimate."
+        old = f"a symbol seen {pair[0] + 1:,} times" if pair[0] else "a symbol seen once"
+        new = "an unseen one" if pair[1] == 0 else "one seen once" if pair[1] == 1 else f"one seen {pair[1]:,} times"
+        return (
+            f"One record moves the estimate of degree {scenario.degree} by at most {significant(delta, 2)} nats, when "
+            f"it goes from {old} to {new}."
         )
 
     def notes(self, scenario: DegreeDialScenario, chosen: Polynomial) -> tuple[Note, ...]:
@@ -361,8 +381,8 @@ class DegreeDial(Study[DegreeDialScenario]):
         if scenario.n < chosen.interval:
             out.append(
                 Note(
-                    f"The sample (n = {scenario.n:,}) is shorter than the polynomial's interval M = {chosen.interval:.3g}: "
-                    "the estimator is legal but not meant for so few records."
+                    f"The sample (n = {scenario.n:,}) is shorter than the polynomial's interval M = "
+                    f"{chosen.interval:.3g}: the estimator is legal but not meant for so few records."
                 )
             )
         return tuple(out)
@@ -481,8 +501,8 @@ class DegreeDial(Study[DegreeDialScenario]):
         )
         delta = float(result.frame.loc[result.frame["series"] == "n Δ", "y"].iloc[scenario.degree - 1])
         return Chart(
-            f"One record moves the estimate by {significant(delta, 3)}/n nats",
-            f"g: one symbol's share; D: its steps (L = {scenario.degree})",
+            f"One record moves the estimate by at most {significant(delta, 3)}/n",
+            "in nats; g: one symbol's share, D: its steps",
             Axis("count j", "linear", symbol="j"),
             Axis("n g(j)", "linear"),
             (
@@ -504,25 +524,24 @@ def sample_sizes(scenario: DegreeDialScenario) -> IntArray:
     return np.union1d(scenario.sizes.values(), np.array([scenario.n], dtype=np.int64))
 
 
-def why_rows(scenario: DegreeDialScenario, prepared: Prepared, point: int) -> pd.DataFrame:
+def why_rows(scenario: DegreeDialScenario, prepared: Prepared) -> pd.DataFrame:
     """Table, increments and the maximising pair at the visitor's degree, times n."""
     n, k = scenario.n, prepared.law.k
-    table = estimator(scenario.degree, k, scenario.interval).table(n, k, private=True)
+    chosen = estimator(scenario.degree, k, scenario.interval)
     few = np.arange(min(n, 2 * prepared.cutoff) + 1)
-    counts = np.unique(np.concatenate((few, np.rint(np.geomspace(1, n, 60)).astype(np.int64)))) if n > 1 else few
-    counts = counts[counts < n]
+    counts = np.unique(np.concatenate((few[few < n], np.rint(np.geomspace(1, n - 1, 60)).astype(np.int64))))
     plain = np.where(few > 0, -few * np.log(np.maximum(few, 1) / n), 0.0)
     smooth = -counts / n * np.log(np.maximum(counts, 1) / n)
     after = (counts + 1) / n
     rows: list[tuple[str, Any, Any, Any]] = [
-        ("n g(j)", few, n * table.values[few], 0.0),
+        ("n g(j)", few, n * chosen.values(few, n, k, True), 0.0),
         ("n g(j), plug-in", few, plain, 0.0),
-        ("n D(j)", counts + 1, n * (table.values[counts + 1] - table.values[counts]), 0.0),
+        ("n D(j)", counts + 1, n * chosen.increments(counts, n, k, True), 0.0),
         ("n D(j), plug-in", counts + 1, n * (-after * np.log(after) - smooth), 0.0),
     ]
-    pair = table.sensitivity_pair()
+    pair = chosen.table(n, k, private=True).sensitivity_pair()
     if pair is not None:
-        steps = n * table.increments()
-        rows.append(("n D at i", [pair[0] + 1], [steps[pair[0]]], 0.0))
-        rows.append(("n D at j", [pair[1] + 1], [steps[pair[1]]], 0.0))
+        steps = n * chosen.increments(np.array(pair), n, k, True)
+        rows.append(("n D at i", [pair[0] + 1], steps[:1], 0.0))
+        rows.append(("n D at j", [pair[1] + 1], steps[1:], 0.0))
     return tidy(rows)
