@@ -55,7 +55,11 @@ def chart(study: Study[Any], result: Result, view: str, key: str) -> None:
         described = replace(described, draft=True)
     figure = draw(described, compact=shell.is_phone(), presenter=shell.is_presented())
     st.plotly_chart(
-        figure, key=f"{study.id}-{view}-{key}-{theme()}", theme="streamlit", config=config(f"{study.id}-{view}" if view else study.id), alt=result.takeaway
+        figure,
+        key=f"{study.id}-{view}-{key}-{theme()}",
+        theme="streamlit",
+        config=config(f"{study.id}-{view}" if view else study.id),
+        alt=result.takeaway,
     )
     cards(result)
 
