@@ -195,7 +195,7 @@ class CoefficientExplosion(Study[CoefficientScenario]):
         )
         sentence = (
             f"Smoothing keeps all weights below **{significant(largest, 2)}**. "
-            if largest < plain
+            if largest < 0.9 * plain
             else "Smoothing fades the weights out only beyond the counts shown. "
         )
         shows = (

@@ -170,8 +170,9 @@ class SupportCoverage(Study[SupportCoverageScenario]):
             Preset(
                 "Up to twice the sample",
                 make(
-                    estimators=(SmoothedGoodToulmin(smoothing_mean=2.0), GoodToulmin()),
+                    estimators=(SmoothedGoodToulmin(smoothing_mean=3.0), GoodToulmin()),
                     ahead=unseen.AheadGrid(low=0.1, high=2.0, points=20),
+                    accuracy=0.025,
                 ),
             ),
             Preset("Three smoothings", make(compare=True)),
@@ -493,25 +494,22 @@ class SupportCoverage(Study[SupportCoverageScenario]):
         return unseen.SMOOTHINGS[first.smoothing] if scenario.compare and first.kind == "sgt" else name
 
     def horizons(self, result: Result) -> pd.DataFrame:
-        """How far the error stays within the accepted one, against ε; one row per ε that reaches at all."""
+        """Compute how far the error stays within the accepted one, against ε; 0 where not even the first t does."""
         scenario: Any = result.scenario
         prepared, blocks, sens = (result.extra[name] for name in ("prepared", "blocks", "sensitivities"))
         ts = prepared.ts[prepared.reached(0)]
         plain = result.series(prepared.names[0])
-        limit = prediction_horizon(ts, plain["y"].to_numpy(), scenario.accuracy)
-        rows: list[tuple[str, Any, Any, Any]] = []
-        found = []
-        for epsilon in EPSILONS.tolist():
-            curve = self.private_curve(scenario, prepared, blocks, sens, 0, epsilon)
-            t = prediction_horizon(ts, curve.rmse, scenario.accuracy)
-            if t is not None:
-                found.append((epsilon, t, unseen.crossing_error(ts, curve.rmse, curve.error, t)))
-        if found:
-            rows.append(("reach, private", *np.array(found).T))
-        if limit is not None:
-            slack = unseen.crossing_error(ts, plain["y"].to_numpy(), plain["std_error"].to_numpy(), limit)
-            rows.append(("reach, without privacy", EPSILONS, np.full(EPSILONS.size, limit), slack))
-        return tidy(rows)
+        curves = [self.private_curve(scenario, prepared, blocks, sens, 0, epsilon) for epsilon in EPSILONS.tolist()]
+        curves.append(Curve(plain["y"].to_numpy(), plain["std_error"].to_numpy()))
+        found = [prediction_horizon(ts, curve.rmse, scenario.accuracy) for curve in curves]
+        slack = [unseen.crossing_error(ts, curve.rmse, curve.error, t) for curve, t in zip(curves, found, strict=True)]
+        far = np.array([t if t is not None else 0.0 for t in found])
+        return tidy(
+            [
+                ("reach, private", EPSILONS, far[:-1], np.array(slack[:-1])),
+                ("reach, without privacy", EPSILONS, np.full(EPSILONS.size, far[-1]), slack[-1]),
+            ]
+        )
 
     def horizon_chart(self, result: Result) -> Chart:
         """Describe how far one can see, against ε."""
@@ -540,7 +538,7 @@ class SupportCoverage(Study[SupportCoverageScenario]):
                 )
         return Chart(
             f"How far the error stays within {scenario.accuracy:g}",
-            "look-ahead t, as far as it was computed",
+            "look-ahead t; 0 where none is within reach",
             Axis("ε", "log", ends=("more private", "more accurate"), symbol="ε", low=0.01, high=10.0),
             Axis("look-ahead t", "linear", low=0.0, high=float(ts[-1]) * 1.05),
             (
@@ -553,23 +551,22 @@ class SupportCoverage(Study[SupportCoverageScenario]):
         )
 
     def bounds(self, result: Result) -> pd.DataFrame:
-        """Lemma 27 and eq (4.1) beside the exact bias and sensitivity of the first estimator, beyond t = 1."""
+        """Exact bias and sensitivity of the first estimator; beyond t = 1 also Lemma 27 and eq (4.1)."""
         prepared = result.extra["prepared"]
         estimator, n = prepared.estimators[0], prepared.n
-        at = prepared.reached(0) & (prepared.ts > 1)
-        if not isinstance(estimator, SmoothedGoodToulmin) or not at.any():
-            return tidy([])
+        at = prepared.reached(0)
         ts = prepared.ts[at]
         exact = np.array([estimator.sensitivity(n, t, new_only=True) for t in ts.tolist()])
         rows: list[tuple[str, Any, Any, Any]] = [
             ("sensitivity, exact", ts, exact, 0.0),
             ("bias, exact", ts, np.abs(prepared.bias[0, at]), 0.0),
         ]
-        if estimator.smoothing == "poisson":
-            printed = np.array([estimator.sensitivity(n, t, "thesis") for t in ts.tolist()])
+        beyond = ts[ts > 1]
+        if beyond.size and isinstance(estimator, SmoothedGoodToulmin) and estimator.smoothing == "poisson":
+            printed = [estimator.sensitivity(n, t, "thesis") for t in beyond.tolist()]
             support = prepared.law.support_size()
-            bias = [sgt_bias_bound(estimator.rate(n, t), t, n * (1 + t), support) for t in ts.tolist()]
-            rows += [("sensitivity, printed bound", ts, printed, 0.0), ("bias, printed bound", ts, np.array(bias), 0.0)]
+            bias = [sgt_bias_bound(estimator.rate(n, t), t, n * (1 + t), support) for t in beyond.tolist()]
+            rows += [("sensitivity, printed bound", beyond, printed, 0.0), ("bias, printed bound", beyond, bias, 0.0)]
         return tidy(rows)
 
     def bounds_chart(self, result: Result) -> Chart:
@@ -592,11 +589,11 @@ class SupportCoverage(Study[SupportCoverageScenario]):
                 hover=f"{name}: {{y}} values",
             )
             for name, (role, label, dash) in looks.items()
-            if len(frame) and (frame["series"] == name).any()
+            if (frame["series"] == name).any()
         ]
         return Chart(
             "Published bounds beside exact values",
-            "values, size only, log scale; for t above 1",
+            "values, size only, log; bounds for t above 1",
             AHEAD,
             Axis("values", "log"),
             (Panel(tuple(marks)),),
