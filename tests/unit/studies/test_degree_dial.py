@@ -146,7 +146,7 @@ def test_a_draft_says_how_many_runs_it_has():
 
 def test_words_and_cards():
     result = study.run(DegreeDialScenario())
-    assert [card.value for card in result.cards][0] == "L = 10"
+    assert result.cards[0].value == "L = 10"
     assert "a symbol seen 12 times to an unseen one" in result.shows
     assert all(len(card.chip) <= 18 for card in result.cards)
     assert not result.notes
