@@ -33,8 +33,7 @@ def seed_form(scope: str, record: Record) -> None:
 def read(page: str, studies: Mapping[str, Study[Any]]) -> bool:
     """Read the address if it decides (arrival, Back, Forward); return whether widgets start from held values."""
     state, now = st.session_state, current()
-    fresh = state.get("_page") != page
-    state["_page"] = page
+    fresh = bool(state["_fresh"])
     if not ((now != state.get("_written") and (now or not fresh)) or (fresh and now)):
         return fresh
     notes: list[str] = []

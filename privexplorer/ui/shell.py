@@ -103,6 +103,8 @@ def open_page(name: str) -> None:
     if not st.session_state.get("_routed"):
         navigation()
         st.rerun()
+    # a page switch makes new widgets under old keys, so the form must know of it, whichever page came between
+    st.session_state["_fresh"] = st.session_state.get("_here") != name
     st.session_state["_here"] = name
 
 

@@ -80,7 +80,10 @@ def draw_table(form: Form, prefix: str, title: str, cls: type[Record], start: Re
     current = form.now(f"{prefix}data", start.data)
     if current not in names:
         names.insert(0, current)
-    data = form.ask(f"{prefix}data", start.data, st.selectbox, "Table", names, format_func=table_title)
+    titles = {
+        name: table_title(name) for name in names
+    }  # Streamlit asks for the words again later, outside the session
+    data = form.ask(f"{prefix}data", start.data, st.selectbox, "Table", names, format_func=partial(dict.get, titles))
     out: dict[str, Any] = {"data": data}
     read = {k: form.now(f"{prefix}read.{k}", v) for k, v in reading(start.read).items()}
     try:

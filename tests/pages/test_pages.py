@@ -35,6 +35,11 @@ def opened(page: str, query: list[tuple[str, str]] | None = None) -> AppTest:
     return app
 
 
+def address(app: AppTest) -> dict[str, list[str]]:
+    """Query of the page's address, each name with its values."""
+    return {key: [value] if isinstance(value, str) else list(value) for key, value in app.query_params.items()}
+
+
 def words(app: AppTest) -> str:
     parts = [e.value for kind in ("markdown", "error", "warning", "info", "caption") for e in getattr(app, kind)]
     return "\n".join(str(part) for part in parts)
@@ -69,7 +74,7 @@ def test_address_is_complete_and_stable(name: str) -> None:
     study = catalogue()[name]
     query = settings_of(study)
     app = opened(study.theme, query)
-    now = {key: list(value) for key, value in app.query_params.items()}
+    now = address(app)
     wanted: dict[str, list[str]] = {}
     for key, value in query:
         wanted.setdefault(key, []).append(value)
@@ -77,7 +82,7 @@ def test_address_is_complete_and_stable(name: str) -> None:
         wanted.pop("study")
     assert now == wanted
     app.run()
-    assert {key: list(value) for key, value in app.query_params.items()} == now
+    assert address(app) == now
 
 
 def test_a_bad_link_is_named_and_falls_back() -> None:
@@ -99,10 +104,11 @@ def test_an_unknown_question_is_named() -> None:
 def test_presets_fill_the_form() -> None:
     app = opened("entropy", [("trials", "16")])
     preset = catalogue()["entropy-error"].presets()[1]
-    app.get("button_group")[1].set_value([preset.title]) if False else None
-    app.session_state["entropy-error:eps"] = preset.scenario.epsilon
-    app.run()
-    assert list(app.query_params["eps"]) == ["0.1"]
+    app.pills[0].set_value(preset.title).run()
+    assert address(app) == {"study": ["entropy-error"], "eps": ["0.1"]}
+    assert app.pills[0].value == preset.title
+    app.select_slider(key="entropy-error:eps").set_value(0.2).run()
+    assert app.pills[0].value is None
 
 
 def test_reset_returns_to_the_defaults() -> None:
@@ -127,7 +133,7 @@ def test_values_survive_a_change_of_page() -> None:
     for name in list(app.query_params):
         del app.query_params[name]
     app.switch_page("pages/entropy.py").run()
-    assert list(app.query_params["eps"]) == ["0.2"]
+    assert address(app)["eps"] == ["0.2"]
 
 
 def test_a_table_is_uploaded_and_refused() -> None:
