@@ -1,0 +1,1 @@
+"""Predictability: how much a release tells an attacker who already holds a part of the data."""
