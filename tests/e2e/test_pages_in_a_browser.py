@@ -31,7 +31,7 @@ def test_home_has_one_card_for_every_study(visit: Any) -> None:
 def test_every_page_opens_from_its_own_address(visit: Any, entry: Any) -> None:
     tab = visit()
     tab.open(f"/{entry.id.replace('_', '-')}")
-    tab.page.locator("h1").first.wait_for(timeout=30_000)
+    tab.page.locator("h1").first.wait_for(timeout=90_000)
     tab.settled()
     assert not tab.broken()
     assert tab.page.locator("h1").count() == 1
@@ -146,8 +146,8 @@ def test_stop_keeps_the_draft_and_says_how_many_runs(visit: Any) -> None:
     tab = visit()
     tab.open("/entropy?trials=5000&n.low=5000&n.high=200000&n.points=20")
     stop = tab.page.get_by_role("button", name="Stop")
-    stop.wait_for(timeout=30_000)
-    tab.page.locator("[data-testid=stPlotlyChart] svg.main-svg").first.wait_for(timeout=30_000)
+    stop.wait_for(timeout=90_000)
+    tab.page.locator("[data-testid=stPlotlyChart] svg.main-svg").first.wait_for(timeout=90_000)
     stop.click()
     tab.page.get_by_text(re.compile(r"Stopped after \d+ of \d+ blocks")).wait_for(timeout=20_000)
     tab.settled()

@@ -68,6 +68,7 @@ class Visitor:
 
     def __init__(self, context: Any, server: str) -> None:
         self.context, self.server, self.page = context, server, context.new_page()
+        self.page.set_default_timeout(90_000)  # a busy machine is slow, not broken
         self.foreign: list[str] = []
         self.page.on("request", self._note)
 
@@ -81,13 +82,13 @@ class Visitor:
     def chart(self) -> Any:
         """Wait for the finished chart and return it."""
         chart = self.page.locator("[data-testid=stPlotlyChart] svg.main-svg").first
-        chart.wait_for(timeout=30_000)
+        chart.wait_for(timeout=90_000)
         self.settled()
         return chart
 
     def settled(self) -> None:
         """Wait until the page has stopped computing."""
-        self.page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=60_000)
+        self.page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=120_000)
 
     def text(self) -> str:
         return str(self.page.locator("[data-testid=stMain]").inner_text())
