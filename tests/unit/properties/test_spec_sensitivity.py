@@ -248,3 +248,44 @@ def test_batch_table_is_the_average_over_all_orders() -> None:
         table = batch.table(n, (m - n) / n, 3)
         assert table.estimate(np.array(counts)) == pytest.approx(float(np.mean(batch.estimate(orders, m))), rel=1e-12)
         assert table.sensitivity() <= batch.sensitivity(n, (m - n) / n) * (1 + 1e-12)
+
+
+def test_change_of_unit_scales_everything() -> None:
+    table = properties.MillerMadow().table(30, 5, private=True)
+    bits = table.scaled(1 / math.log(2))
+    counts = np.array([12, 9, 5, 4, 0])
+    assert bits.estimate(counts) == pytest.approx(float(table.estimate(counts)) / math.log(2), rel=1e-12)
+    assert bits.sensitivity() == pytest.approx(table.sensitivity() / math.log(2), rel=1e-12)
+    assert bits.mean(np.full(5, 0.2)) == pytest.approx(table.mean(np.full(5, 0.2)) / math.log(2), rel=1e-12)
+
+
+def test_new_symbols_are_the_total_less_the_distinct_ones() -> None:
+    phi = {1: 40, 2: 12, 3: 6, 4: 2, 10: 1}
+    assert properties.new_symbols_estimate(phi, 100, 3.0) == pytest.approx(120.7895431 - 61, rel=1e-8)
+    assert properties.new_symbols_estimate(phi, 100, 0.5) == pytest.approx(78.62402344 - 61, rel=1e-8)
+
+
+def test_sparse_support_estimator() -> None:
+    # section 6: coverage at m = k r with r = ln(3/accuracy) while n < k r / 2, else the distinct count
+    k, accuracy = 300, 0.1
+    sparse = properties.SparseSupport(accuracy=accuracy)
+    rate = math.log(3 / accuracy)
+    turn = 0.5 * k * rate
+    below, above = math.ceil(turn) - 1, math.ceil(turn)
+    assert sparse.extrapolates(below, k)
+    assert not sparse.extrapolates(above, k)
+    assert sparse.sensitivity(above, k) == 1.0
+    np.testing.assert_array_equal(sparse.table(above, k).values, np.arange(above + 1) > 0)
+    t = k * rate / below - 1
+    np.testing.assert_allclose(
+        np.asarray(sparse.table(below, k).values)[:40], reference.sgt_values(39, t, rate), rtol=1e-9, atol=1e-12
+    )
+    p = np.full(k, 1 / k)
+    for n in (300, 400, below):
+        ahead = k * rate / n - 1
+        bound = 2 + 2 * math.exp(rate * (ahead - 1)) + 2 / 3 * accuracy * k
+        assert sparse.bias_bound(n, k) == pytest.approx(bound, rel=1e-12)
+        assert abs(sparse.table(n, k).mean(p) - k) <= bound
+        assert sparse.sensitivity(n, k) == pytest.approx(
+            reference.quadratic_sensitivity(reference.sgt_values(n, ahead, rate), k), rel=1e-9
+        )
