@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -166,7 +167,7 @@ class CoefficientExplosion(Study[CoefficientScenario]):
             rows.append((unseen.SMOOTHINGS[smoothing], counts, estimator.new_values(counts, n, t), 0.0))
         exact, printed = smoothed.sensitivity(n, t), sgt_sensitivity_bound(r, t)
         bias = sgt_bias_bound(r, t, n * (1 + t), k)
-        own_bias = float(self.uniform_bias(scenario, [r])[0])
+        own_bias = float(uniform_bias(n, t, k, [r])[0])
         noise = math.sqrt(2) * exact / scenario.epsilon
         plain = float(np.abs(rows[0][2]).max())
         largest = float(np.abs(rows[1][2]).max())
@@ -222,11 +223,6 @@ class CoefficientExplosion(Study[CoefficientScenario]):
             assumptions=ASSUMPTIONS,
         )
 
-    def uniform_bias(self, scenario: CoefficientScenario, rates: Sequence[float]) -> FloatArray:
-        """Exact bias for equally likely values, one per smoothing rate."""
-        law, estimators = Uniform(k=scenario.k).law(), [SmoothedGoodToulmin(smoothing_mean=r) for r in rates]
-        return np.abs(unseen.exact_bias(estimators, law, scenario.n, np.array([scenario.t]))[:, 0])
-
     def rates(self, scenario: CoefficientScenario) -> FloatArray:
         """Smoothing rates for the views against r: around the published choice, as far as numbers reach."""
         base = smoothing_rate(scenario.n, scenario.t)
@@ -238,11 +234,8 @@ class CoefficientExplosion(Study[CoefficientScenario]):
     def against_rate(self, result: Result) -> pd.DataFrame:
         """Sensitivities, noise and biases against the smoothing rate."""
         scenario: Any = result.scenario
-        rates, n, t = self.rates(scenario), scenario.n, scenario.t
-        exact = np.array([SmoothedGoodToulmin(smoothing_mean=r).sensitivity(n, t) for r in rates.tolist()])
-        printed = np.array([sgt_sensitivity_bound(r, t) for r in rates.tolist()])
-        bias = np.array([sgt_bias_bound(r, t, n * (1 + t), scenario.k) for r in rates.tolist()])
-        own = self.uniform_bias(scenario, rates.tolist())
+        rates = self.rates(scenario)
+        exact, printed, bias, own = along(scenario.n, scenario.t, scenario.k, tuple(rates.tolist()))
         return tidy(
             [
                 ("exact sensitivity", rates, exact, 0.0),
@@ -449,6 +442,26 @@ class CoefficientExplosion(Study[CoefficientScenario]):
     def numbers(self, result: Result, view: str) -> pd.DataFrame:
         """Rows behind each view; coefficients with their signs."""
         return result.frame if view == "coefficients" else self.against_rate(result)
+
+
+def uniform_bias(n: int, t: float, k: int, rates: Sequence[float]) -> FloatArray:
+    """Compute the size of the exact bias for k equally likely values, one per smoothing rate."""
+    estimators = [SmoothedGoodToulmin(smoothing_mean=r) for r in rates]
+    return np.abs(unseen.exact_bias(estimators, Uniform(k=k).law(), n, np.array([t]))[:, 0])
+
+
+@lru_cache(maxsize=32)
+def along(n: int, t: float, k: int, rates: tuple[float, ...]) -> tuple[FloatArray, ...]:
+    """Compute exact and printed sensitivity, bias bound and exact bias, one array each over the smoothing rates."""
+    found = (
+        np.array([SmoothedGoodToulmin(smoothing_mean=r).sensitivity(n, t) for r in rates]),
+        np.array([sgt_sensitivity_bound(r, t) for r in rates]),
+        np.array([sgt_bias_bound(r, t, n * (1 + t), k) for r in rates]),
+        uniform_bias(n, t, k, rates),
+    )
+    for values in found:
+        values.setflags(write=False)
+    return found
 
 
 ASSUMPTIONS = (

@@ -168,7 +168,7 @@ class SupportCoverage(Study[SupportCoverageScenario]):
                 make(distribution=Uniform(k=20_000), n=10_000, epsilon=1.0, clip=True),
             ),
             Preset(
-                "Up to twice the sample",
+                "Around t = 1",
                 make(
                     estimators=(SmoothedGoodToulmin(smoothing_mean=3.0), GoodToulmin()),
                     ahead=unseen.AheadGrid(low=0.1, high=2.0, points=20),
@@ -322,15 +322,16 @@ class SupportCoverage(Study[SupportCoverageScenario]):
         to_find = float(blocks[:, -1, at][:, -1].mean())
         cards = (
             Card(
-                f"Private error at t = {t:g}",
+                "Private error",
                 value,
                 error,
-                f"Root-mean-square error as a share of the {whole(n * t)} further records; ± is two standard errors.",
+                f"At t = {t:g}: root-mean-square, as a share of the {whole(n * t)} further records; ± is two standard "
+                "errors.",
             ),
             Card("Without privacy", value0, error0, f"The same at t = {t:g}, without noise."),
             Card("Price of privacy", ratio(price), "private ÷ without", f"At t = {t:g} and ε = {epsilon:g}."),
             Card(
-                "You can see as far as",
+                "You can see to",
                 reach(horizon, ts),
                 f"± {significant(2 * spread, 1)}" if spread else f"error ≤ {accuracy:g}",
                 f"The look-ahead up to which the private error stays at most {accuracy:g} of the further records.",

@@ -265,20 +265,21 @@ class SupportSize(Study[SupportSizeScenario]):
         plain, plain_error = unseen.measured(curves["sparse"].rmse[at] * k, 2 * curves["sparse"].error[at] * k)
         cards = (
             Card(
-                f"Private error, n = {whole(ns[at])}",
+                "Private error",
                 value,
                 error,
-                "Root-mean-square error of the sparse estimator, in values; ± is two standard errors.",
+                f"Root-mean-square error of the sparse estimator at n = {whole(ns[at])}, in values; ± is two standard "
+                "errors.",
             ),
             Card("Without privacy", plain, plain_error, f"The same at n = {whole(ns[at])}, without noise."),
             Card(
-                "Bias wants n from",
+                "n for a small bias",
                 threshold(need.bias),
                 "theorem",
                 "Sufficient for the sparse estimator's bias to stay within the accepted error; stated for α k > 2.",
             ),
             Card(
-                "Privacy wants n from",
+                "n for privacy",
                 threshold(need.privacy),
                 f"at ε = {epsilon:g}",
                 "Sufficient for a sensitivity of at most α ε k (E10 corrected); stated for α ε k > 2.",

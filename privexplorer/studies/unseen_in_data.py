@@ -325,8 +325,8 @@ class UnseenInData(Study[UnseenInDataScenario]):
         n, t, epsilon, unit = prepared.n, scenario.t, scenario.epsilon, unit_size(scenario.unit)
         answers = (coverage.identity, entropy.identity)
         total = SpentBudget(answers).total()
-        value, slack = answer_words(coverage.value, coverage.half_width)
-        bits, bits_slack = answer_words(entropy.value / unit, entropy.half_width / unit)
+        value, slack = unseen.measured(coverage.value, coverage.half_width)
+        bits, bits_slack = unseen.measured(entropy.value / unit, entropy.half_width / unit)
         help_ = (
             "± covers the noise in 19 of 20 releases; it says nothing about how far the sample is from the population."
         )
@@ -342,7 +342,7 @@ class UnseenInData(Study[UnseenInDataScenario]):
             else ""
         )
         shows = (
-            f"From **{n:,} records** of “{plain_text(prepared.title)}” the private answer is **{value} distinct "
+            f"From **{n:,} records** the private answer is **{value} distinct "
             f"values** ({slack}) among {whole(n * (1 + t))} records (t = {t:g}), and an entropy of "
             f"**{with_unit(bits, scenario.unit)}** ({bits_slack}).{clipped} Each answer costs ε = {epsilon:g}, both "
             f"together ε = {total.epsilon:g}. The ± covers the noise in 19 of 20 releases; how far the sample itself "
@@ -621,20 +621,15 @@ def column_words(ref: TableColumn) -> str:
     return ref.column + (f" ({', '.join(more)})" if more else "")
 
 
-def answer_words(value: float, slack: float) -> tuple[str, str]:
-    """Write a private answer and its ±, as many digits as the noise leaves meaning to.
+def plain_text(words: str) -> str:
+    r"""Take from words that quote a table what Markdown would read as markup.
 
     Examples
     --------
-    >>> answer_words(33041.7, 11.98), answer_words(8.6123456, 0.0004)
-    (('33,042', '± 12'), ('8.6123', '± 0.0004'))
+    >>> print(plain_text("[a](http://x.y) *b*"))
+    \[a\](http://x.y) \*b\*
     """
-    return unseen.measured(value, slack)
-
-
-def plain_text(name: str) -> str:
-    """Take from a column's name what Markdown would read as markup."""
-    return "".join(f"\\{letter}" if letter in "\\`*_{}[]()#+-!|<>$~:" else letter for letter in name)
+    return "".join(f"\\{letter}" if letter in "\\`*_[]<$~" else letter for letter in words)
 
 
 ASSUMPTIONS = (

@@ -229,9 +229,14 @@ def test_a_value_for_every_record():  # type: ignore[no-untyped-def]
     assert any("nothing was seen twice" in note.text for note in result.notes)
 
 
-def test_column_names_are_no_markup():  # type: ignore[no-untyped-def]
-    tables, column = table("[a](http://x.y) *b*\nred\nblue\n", column="[a](http://x.y) *b*")
-    assert r"\[a\]\(http\://x.y\) \*b\*" in STUDY.run(make(table=column), tables).shows
+def test_words_of_a_table_are_no_markup():  # type: ignore[no-untyped-def]
+    tables, column = table("colour,n\nred,1\nblue,2\n[a](http://x.y),3\n", column="colour", kind="number")
+    assert not STUDY.check(make(table=TableColumn(data=column.data, column="n")), tables)
+    text = "colour\n1\n2\n[a](http://x.y)\n"
+    tables, column = table(text, kind="number")
+    notes = " ".join(note.text for note in STUDY.run(make(table=column), tables).notes)
+    assert r"“\[a\](http://x.y)”" in notes
+    assert "[a](" not in notes.replace(r"\[a\](", "")
 
 
 # --- refusals: before anything is computed -------------------------------------------------------------------------
