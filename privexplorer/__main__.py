@@ -12,6 +12,7 @@ def main() -> None:
 
         code = run()
     except KeyboardInterrupt:  # before the command line could say so itself
+        print("Stopped.", file=sys.stderr)
         code = 130
     sys.exit(code)
 

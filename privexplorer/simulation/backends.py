@@ -5,9 +5,10 @@ Same numbers means same bits: blocks come back in block order, whatever order th
 
 from __future__ import annotations
 
+import signal
 import warnings
-from collections.abc import Callable, Generator
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
 from typing import Any, Protocol
 
 from privexplorer.arrays import FloatArray
@@ -70,16 +71,38 @@ def _cluster(run_block: RunBlock, prepared: Any, blocks: range, client: Any) -> 
 def _processes(run_block: RunBlock, prepared: Any, blocks: range, workers: int) -> Generator[FloatArray, None, None]:
     from joblib import Parallel, delayed
 
-    jobs = Parallel(n_jobs=workers, return_as="generator", pre_dispatch="2*n_jobs")(
-        delayed(run_block)(prepared, block) for block in blocks
-    )
+    jobs: Any = None
     try:
+        with _interrupt_held_back():
+            jobs = Parallel(n_jobs=workers, return_as="generator", pre_dispatch="2*n_jobs")(
+                delayed(run_block)(prepared, block) for block in blocks
+            )
         for part in jobs:  # noqa: UP028 - `yield from` would close the jobs before the warning below is silenced
             yield part
     finally:
-        with warnings.catch_warnings():  # joblib warns about tasks it cancelled: that is what closing is for
-            warnings.simplefilter("ignore")
-            jobs.close()
+        if jobs is not None:
+            with warnings.catch_warnings():  # joblib warns about tasks it cancelled: that is what closing is for
+                warnings.simplefilter("ignore")
+                jobs.close()
+
+
+@contextmanager
+def _interrupt_held_back() -> Iterator[None]:
+    """Start workers that never see a Ctrl-C: it is meant for this process, which then stops them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    from joblib.externals.loky.backend import resource_tracker as loky_tracker
+
+    for tracker in (resource_tracker, loky_tracker):  # starting later, they would let the signal through again
+        tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def collect(

@@ -518,7 +518,7 @@ def test_control_c_stops_everything(workers: str) -> None:
         family = psutil.Process(process.pid)
         for _ in range(600):  # until the workers are there
             time.sleep(0.1)
-            if family.cpu_times().user > 2 and (workers == "1" or len(family.children(recursive=True)) >= 3):
+            if family.cpu_times().user > 3 if workers == "1" else len(family.children(recursive=True)) >= 3:
                 break
         else:
             pytest.fail("the run did not start")
