@@ -34,7 +34,7 @@ def is_missing(text: str) -> bool:
 def is_number(text: str, decimal: str) -> bool:
     """Whether the whole text is one number; ``decimal`` is "point" or "comma"; infinite counts as a number."""
     pattern = _COMMA if decimal == "comma" else _POINT
-    return bool(pattern.fullmatch(text) or _INFINITE.fullmatch(text))
+    return len(text) <= 100 and bool(pattern.fullmatch(text) or _INFINITE.fullmatch(text))
 
 
 def parse_date(text: str, day_first: bool = True) -> dt.datetime | None:

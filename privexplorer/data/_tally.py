@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from privexplorer.arrays import IntArray
+from privexplorer.arrays import BoolArray, IntArray
+from privexplorer.data._values import letters
 
 LABELS = 500_000
 """Beyond this many distinct texts the later ones are counted without being kept."""
@@ -72,12 +73,12 @@ class Tally:
         if self._type is None:
             return pa.array([], pa.string()), np.zeros(0, dtype=np.int64)
         self._settle()
-        self._checks = self._checks[:0].copy()
+        keys, counts = self._keys, self._counts
+        self._keys, self._checks = keys[:0].copy(), self._checks[:0].copy()
         if pa.types.is_string(self._type):
-            self._keys = self._keys[:0].copy()
-            return self._labels[0], self._counts[: self._entries].astype(np.int64)
-        plain = np.int64 if pa.types.is_integer(self._type) else np.float64
-        return pa.array(self._keys[: self._entries].view(plain)), self._counts[: self._entries].astype(np.int64)
+            del keys
+            return pa.concat_arrays(self._labels), counts.astype(np.int64)
+        return pa.array(keys.view(np.int64 if pa.types.is_integer(self._type) else np.float64)), counts.astype(np.int64)
 
     def _grow(self, size: int) -> None:
         """Make room; memory that is not yet written to costs nothing."""
@@ -97,27 +98,38 @@ class Tally:
         for start in range(0, size, 65_536):
             some = slice(start, min(start + 65_536, size))
             part[some] = (self._keys[some] * _A) >> np.uint64(60)
-        summed = np.zeros(size, dtype=self._counts.dtype)
         for number in range(16):  # one sixteenth at a time: small and fast to sort
             at = np.flatnonzero(part == number)
             if at.size:
                 starts, order = _runs(self._keys[at], self._checks[at] if text else None)
                 oldest = np.minimum.reduceat(order, starts)
-                summed[at[oldest]] = np.add.reduceat(self._counts[at[order]], starts)
-        first = summed > 0
-        if self._labels:
-            labels = pa.chunked_array(self._labels)
-            self._labels = [pa.concat_arrays(labels.filter(pa.array(first[: len(labels)])).chunks)]
-            self._full = self._full or len(self._labels[0]) > LABELS
-            if self._full and len(self._labels[0]) > LABELS:
-                self._labels = [pa.concat_arrays([self._labels[0].slice(0, LABELS)])]
-        self._entries = int(first.sum())
-        if self._entries == size:
-            return
-        self._keys[: self._entries] = self._keys[:size][first]
-        self._counts[: self._entries] = summed[first]
+                sums = np.add.reduceat(self._counts[at[order]], starts)
+                self._counts[at] = 0
+                self._counts[at[oldest]] = sums
+        del part
+        first = self._counts[:size] > 0
+        chosen = slice(size) if first.all() else first  # a slice makes no copy
+        self._counts = self._counts[:size][chosen]
+        self._keys = self._keys[:size][chosen]
         if text:
-            self._checks[: self._entries] = self._checks[:size][first]
+            self._checks = self._checks[:size][chosen]
+            self._settle_labels(first)
+        self._entries = self._keys.size
+
+    def _settle_labels(self, first: BoolArray) -> None:
+        """Keep the labels of the entries that stay, and no more than the limit."""
+        kept, start = 0, 0
+        labels: list[pa.Array] = []
+        for piece in self._labels:
+            mask = first[start : start + len(piece)]
+            start += len(piece)
+            label = piece if mask.all() else piece.filter(pa.array(mask))
+            labels.append(label.slice(0, LABELS - kept))
+            kept += len(label)
+            if kept > LABELS:
+                self._full = True
+                break
+        self._labels = labels
 
 
 def fingerprints(texts: pa.Array) -> tuple[_Keys, _Checks]:
@@ -135,14 +147,10 @@ def fingerprints(texts: pa.Array) -> tuple[_Keys, _Checks]:
     checks : (m,) uint32 array
         From the states on the way, so it differs where two keys agree by chance.
     """
-    _, places, content = texts.buffers()
-    offsets = np.frombuffer(places, np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
-    size = int(offsets[-1] - offsets[0])
-    letters = np.zeros(size + 8, dtype=np.uint8)
-    if size:
-        letters[:size] = np.frombuffer(content, np.uint8)[offsets[0] : offsets[-1]]
-    starts, lengths = offsets[:-1] - offsets[0], np.diff(offsets)
-    words = np.ndarray((size + 1,), "<u8", letters, strides=(1,))  # eight bytes from any place on
+    data, offsets = letters(texts)
+    padded = np.concatenate((data, np.zeros(8, dtype=np.uint8)))
+    starts, lengths = offsets[:-1], np.diff(offsets)
+    words = np.ndarray((data.size + 1,), "<u8", padded, strides=(1,))  # eight bytes from any place on
     keys, checks = lengths.astype(np.uint64) * _A, lengths.astype(np.uint64) * _D
     long = lengths > _LONG
     rows: Any = slice(None) if not long.any() else np.flatnonzero(~long)
@@ -169,7 +177,7 @@ def fingerprints(texts: pa.Array) -> tuple[_Keys, _Checks]:
         checks[rows] = check ^ (check >> np.uint64(30))
         start, left = start + 8, left - 8
     for row in np.flatnonzero(long):
-        piece = letters[starts[row] : starts[row] + lengths[row]].tobytes()
+        piece = data[starts[row] : starts[row] + lengths[row]].tobytes()
         keys[row], checks[row] = np.frombuffer(hashlib.blake2b(piece, digest_size=16).digest(), "<u8")
     return keys, (checks >> np.uint64(32)).astype(np.uint32)
 

@@ -36,6 +36,7 @@ _BLOCK = 256 * 1024
 _LARGEST_BLOCK = 16 * 1024 * 1024
 _END = "\x1eend\x1e"
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1a")) + b"\x7f"
+_SEPARATOR_LINE = re.compile(rb"\Asep=[^\r\n]\r?\n")  # Excel's hint; the delimiter is detected anyway
 _SINGLE_QUOTED = re.compile(r"(?m)(?:^|[,;\t|])'[^'\r\n]*'(?=[,;\t|\r\n]|$)")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 
@@ -242,11 +243,11 @@ def _utf8(source: Source, encoding: str) -> Iterator[bytes]:
     pieces = _unpacked(source)
     head = next(pieces, b"")
     if encoding == "utf-8":
-        yield head.removeprefix(b"\xef\xbb\xbf")
+        yield _SEPARATOR_LINE.sub(b"", head.removeprefix(b"\xef\xbb\xbf"))
         yield from pieces
         return
     decoder = _decoder(encoding, head[:4096])
-    yield cast(str, decoder.decode(head)).removeprefix("\ufeff").encode()
+    yield _SEPARATOR_LINE.sub(b"", cast(str, decoder.decode(head)).removeprefix("\ufeff").encode())
     for piece in pieces:
         yield decoder.decode(piece).encode()
 
@@ -277,7 +278,8 @@ class _Feed:
                 self._buffer += self._newlines + body
                 self._newlines = b""
             self._newlines += piece[len(body) :]
-        out = bytes(self._buffer[:size])
+        with memoryview(self._buffer) as view:
+            out = bytes(view[:size])
         del self._buffer[:size]
         return out
 

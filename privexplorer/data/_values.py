@@ -7,15 +7,35 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from privexplorer.arrays import BoolArray, FloatArray, IntArray
 from privexplorer.data._cells import MISSING
 
+Bytes = NDArray[np.uint8]
+
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity)$"
+
+
+def letters(texts: pa.Array) -> tuple[Bytes, IntArray]:
+    """Give the bytes of all texts in a row, and where each text starts in them (with the end of the last); no copy."""
+    _, places, content = texts.buffers()
+    if places is None:
+        return np.zeros(0, dtype=np.uint8), np.zeros(len(texts) + 1, dtype=np.int64)
+    offsets = np.frombuffer(places, np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
+    start, end = int(offsets[0]), int(offsets[-1])
+    data = np.frombuffer(content, np.uint8)[start:end] if end > start else np.zeros(0, dtype=np.uint8)
+    return data, offsets - start
 
 
 def trimmed(texts: pa.Array) -> tuple[pa.Array, BoolArray]:
     """Take spaces off both ends; also says which texts had any."""
+    data, offsets = letters(texts)
+    starts, ends = offsets[:-1], offsets[1:]
+    filled = starts < ends
+    edges = np.concatenate((data[starts[filled]], data[ends[filled] - 1]))
+    if not ((edges <= 32) | (edges >= 127)).any():  # no text begins or ends with what may be a space
+        return texts, np.zeros(len(texts), dtype=bool)
     short = pc.utf8_trim_whitespace(texts)
     changed = pc.not_equal(pc.binary_length(texts), pc.binary_length(short)).fill_null(False)
     return short, np.asarray(changed)
@@ -32,6 +52,8 @@ def missing_mask(texts: pa.Array, words: bool = True) -> BoolArray:
         Whether words such as "NA" do, or empty texts only.
     """
     tokens = MISSING if words else ("",)
+    if not texts.null_count and len(texts) and int(np.diff(letters(texts)[1]).min()) > max(map(len, tokens)):
+        return np.zeros(len(texts), dtype=bool)
     return np.asarray(pc.is_in(texts, value_set=pa.array([*tokens, None], texts.type)))
 
 
@@ -46,14 +68,23 @@ def to_floats(texts: pa.Array, decimal: str) -> FloatArray:
         Decimal mark.
     """
     if decimal == "comma":
-        dotted = pc.match_substring(texts, ".")
-        swapped = pc.replace_substring(texts, ",", ".", max_replacements=1)
-        texts = pc.if_else(dotted, pa.scalar("x", texts.type), swapped)
+        texts = _with_points(texts)
     try:
         return np.asarray(texts.cast(pa.float64()))
     except pa.ArrowInvalid:
         fits = pc.match_substring_regex(texts, _NUMBER)
         return np.asarray(pc.if_else(fits, texts, pa.scalar(None, texts.type)).cast(pa.float64()))
+
+
+def _with_points(texts: pa.Array) -> pa.Array:
+    """Turn decimal commas into points; a text that has a point is no number and becomes "x"."""
+    data, offsets = letters(texts)
+    dotted = data == ord(".")
+    if texts.null_count or dotted.any():
+        marked = pc.match_substring(texts, ".")
+        return pc.if_else(marked, pa.scalar("x"), pc.replace_substring(texts, ",", "."))
+    swapped = np.where(data == ord(","), np.uint8(ord(".")), data)
+    return pa.StringArray.from_buffers(len(texts), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(swapped))
 
 
 def floats(values: pa.Array, decimal: str) -> FloatArray:
@@ -91,7 +122,7 @@ def by_count(values: pa.Array, counts: IntArray) -> pa.Array:
 
 def to_integers(values: pa.Array) -> pa.Array | None:
     """Read texts or numbers as int64 without going through floats (nulls stay); None if one is not plainly whole."""
-    if pa.types.is_string(values.type) and any(pc.any(pc.match_substring(values, x)).as_py() for x in "xX"):
+    if pa.types.is_string(values.type) and ((letters(values)[0] | 32) == ord("x")).any():
         return None  # hexadecimal is text here
     if pa.types.is_floating(values.type):
         return None
@@ -158,6 +189,7 @@ __all__ = [
     "floats",
     "is_numeric",
     "keep",
+    "letters",
     "long_integers",
     "missing_mask",
     "number_label",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
@@ -203,16 +204,19 @@ def _has_header(rows: Sequence[Sequence[str]], decimal: str) -> bool:
     """Whether the first row names the columns: it differs from what stands below it.
 
     Each column votes: yes if only the first cell is no number or date; no if the first cell is one,
-    or a text that occurs below again. A draw means yes.
+    or a text that occurs below again. A draw means yes. Years in a row (1990, 1991, ...) do not vote:
+    they are names of columns as often as not.
     """
     votes = 0
+    years = [int(cell) for cell in rows[0] if len(cell) < 9 and cell.strip().isdecimal() and 1500 <= int(cell) <= 2200]
+    series = len(years) > 1 and all(later - earlier == 1 for earlier, later in itertools.pairwise(years))
     for index, first in enumerate(cell.strip() for cell in rows[0]):
         below = [row[index].strip() for row in rows[1:200]]
         present = [cell for cell in below if not is_missing(cell)]
         if is_missing(first):
             continue
         if _plain(first, decimal):
-            votes -= 1
+            votes -= not (series and first in map(str, years))
         elif present and all(_plain(cell, decimal) for cell in present):
             votes += 1
         elif first in present:
@@ -254,7 +258,7 @@ def _histogram(names: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str
     whole = [
         index
         for index, cells in enumerate(columns)
-        if all(cell.isascii() and cell.isdigit() and cell != "0" for cell in cells)
+        if all(cell.isascii() and cell.isdigit() and len(cell) < 17 and int(cell) > 0 for cell in cells)
     ]
     named = [index for index in whole if names[index].lower().replace("_", " ").split(" ")[-1] in _COUNT_NAMES]
     if not named and len(names) == 2 and whole and len(rows) >= 3:

@@ -65,6 +65,9 @@ def counts(data: bytes | str, column: str, counts: str = "", kind: str = "auto",
         ("'a','b'\n'x,y','1'\n'z','2'\n", "comma", "point", "yes", ("a", "b")),
         ("2020-01-01,3\n2020-01-02,4\n", "comma", "point", "no", ("column 1", "column 2")),
         ("a,b\n,\n,\n", "comma", "point", "yes", ("a", "b")),
+        ("country,1990,1991,1992\nA,3,4,5\nB,6,7,8\n", "comma", "point", "yes", ("country", "1990", "1991", "1992")),
+        ("A,3,4,5\nB,6,7,8\n", "comma", "point", "no", ("column 1", "column 2", "column 3", "column 4")),
+        ("sep=;\na;b\n1;2\n", "semicolon", "point", "yes", ("a", "b")),
         ("a,b", "comma", "point", None, None),
     ],
 )
@@ -174,6 +177,7 @@ def test_clean_headers_need_no_note():
         ([f"{i:05d}" for i in range(30)], "identifier"),
         (["", "NA", "."], "category"),
         (["12345678901234567890", "5"], "count"),
+        (["9" * 5000, "8" * 5000], "category"),
         (["१", "२"], "category"),
         (["1_000", "2"], "category"),
         (["0x1F", "0x2A"], "category"),
@@ -196,6 +200,8 @@ def test_kinds_are_guessed(cells, kind):
         ("word,count\na,3\na,2\n", None),  # a value twice
         ("word,count\na,3\nb,0\n", None),  # a count of nothing
         ("word,count\na,3\nb,1.5\n", None),
+        ("word,count\na,3\nb," + "9" * 5000 + "\n", None),
+        ("word,count\na,3\nb,00\n", None),
         ("word,count\na,3\nb,-1\n", None),
         ("count\n3\n4\n", None),
         ("a,count,n\nx,1,2\ny,3,4\n", None),  # two candidates
@@ -377,6 +383,16 @@ def test_pieces_and_long_lines():
     rows = [rng.choice(["red", "green, dark", 'blue "sky"', "two\nlines"]) for _ in range(60_000)]
     body = "v,w\n" + "".join('"' + row.replace('"', '""') + f'",{index}\n' for index, row in enumerate(rows))
     assert dict(counts(body, "v").top(9)) == Counter(rows)
+
+
+def test_many_readings_given_up_midway_leave_nothing_behind(tmp_path: Path):
+    """A misfit stops the stream in the middle of the file; the next kind starts again, time after time."""
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"v,w\n" + b"12,x\n" * 150_000 + b"soon,x\n" + b"12,x\n" * 150_000)
+    source = Source.from_path(path)
+    for _ in range(5):
+        found = read_counts(source, TableColumn(column="v"))
+        assert (found.kind, found.n, found.top(1)) == ("category", 300_001, [("12", 300_000)])
 
 
 def test_layouts_are_kept_by_digest_and_options():
