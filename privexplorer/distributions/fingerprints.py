@@ -268,7 +268,10 @@ class _Dense:
         return np.asarray(table.reshape(self.rows, width + 1)[:, :width], dtype=np.int64)
 
     def at_least(self, width: int) -> tuple[IntArray, IntArray]:
-        row, column = np.nonzero(self.counts >= width)
+        often = self.counts >= width
+        if not often.any():  # much the most usual case, and much cheaper than looking for places
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        row, column = np.nonzero(often)
         return row, self.counts[row, column]
 
     def unseen(self, weights: FloatArray, everything: FloatArray) -> FloatArray:

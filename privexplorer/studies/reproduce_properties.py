@@ -178,21 +178,22 @@ class ReproduceProperties(Study[ReproduceScenario]):
         )
 
     def block_trials(self, scenario: ReproduceScenario) -> int:
-        """Trials per panel and block."""
+        """Trials per block; a block belongs to one panel."""
         setting = SETTINGS[scenario.figure]
         if setting.kind == "real":
             return 4
         if setting.kind == "coverage":
-            return max(2, min(32, 200_000 // setting.k))
-        return 32 if setting.k <= 1_000 else 16
+            return max(8, min(64, 600_000 // setting.k))
+        return 50 if setting.k <= 1_000 else 25
 
     def trials(self, scenario: ReproduceScenario) -> int:
         """Return the runs asked for."""
         return scenario.trials if scenario.trials is not None else SETTINGS[scenario.figure].trials
 
     def blocks(self, scenario: ReproduceScenario) -> int:
-        """Return the number of blocks."""
-        return blocks_for(self.trials(scenario), self.block_trials(scenario))
+        """Return the number of blocks: the panels take turns."""
+        panels = 1 if SETTINGS[scenario.figure].kind == "real" else 6
+        return panels * blocks_for(self.trials(scenario), self.block_trials(scenario))
 
     # ---- prepare ----
 
@@ -239,38 +240,34 @@ class ReproduceProperties(Study[ReproduceScenario]):
     # ---- blocks ----
 
     def run_block(self, prepared: Prepared, block: int) -> FloatArray:
-        """Simulate a block for all panels; series of all panels stand one after the other."""
-        kind, seed, trials = prepared.setting.kind, prepared.seed, prepared.block_trials
-        parts: list[FloatArray] = []
-        for number, panel in enumerate(prepared.panels):
-            rng = block_rng(seed, block, 100 + number)
-            if kind == "coverage":
-                parts += _coverage_block(prepared, panel.law, trials, rng)
-            elif kind == "real":
-                parts += _real_block(prepared, panel.law, trials, rng)
-            else:
-                prints = nested_fingerprints(panel.law, prepared.ns, trials, rng)
-                parts += [
-                    np.maximum(prints.totals(row) + constants[:, None], 0.0).T
-                    for row, constants in zip(prepared.listed, prepared.constants, strict=True)
-                ]
-                if kind == "entropy":
-                    parts.append(
-                        np.stack(
-                            [
-                                core.data_dependent_step(v, prints.common[p], min(prepared.cutoff, int(prepared.ns[p])))
-                                for p, v in enumerate(prepared.listed[3])
-                            ],
-                            axis=1,
-                        )
-                    )
+        """Simulate a block of one panel; return ``(trials, series, points)``."""
+        chunk, number = divmod(block, len(prepared.panels))
+        rng = block_rng(prepared.seed, chunk, 100 + number)
+        law, trials, kind = prepared.panels[number].law, prepared.block_trials, prepared.setting.kind
+        if kind == "coverage":
+            return np.stack(_coverage_block(prepared, law, trials, rng), axis=1)
+        if kind == "real":
+            return np.stack(_real_block(prepared, law, trials, rng), axis=1)
+        prints = nested_fingerprints(law, prepared.ns, trials, rng)
+        parts = [
+            np.maximum(prints.totals(row) + constants[:, None], 0.0).T
+            for row, constants in zip(prepared.listed, prepared.constants, strict=True)
+        ]
+        if kind == "entropy":
+            steps = [
+                core.data_dependent_step(values, prints.common[point], min(prepared.cutoff, int(prepared.ns[point])))
+                for point, values in enumerate(prepared.listed[3])
+            ]
+            parts.append(np.stack(steps, axis=1))
         return np.stack(parts, axis=1)
 
     # ---- assemble ----
 
     def assemble(self, scenario: ReproduceScenario, prepared: Prepared, parts: Sequence[FloatArray]) -> Result:
         """Turn blocks into curves and check the claims on them."""
-        blocks = stacked(parts, self.trials(scenario))
+        turns = len(prepared.panels)
+        blocks = [stacked(parts[number::turns], self.trials(scenario)) for number in range(min(turns, len(parts)))]
+        runs = min(part.shape[0] for part in blocks)
         make = {
             "degrees": _degree_curves,
             "entropy": _entropy_curves,
@@ -291,7 +288,7 @@ class ReproduceProperties(Study[ReproduceScenario]):
         )
         setting = prepared.setting
         first = (
-            f"{scenario.figure} of section {setting.section}, at its printed setting, {blocks.shape[0]:,} runs a "
+            f"{scenario.figure} of section {setting.section}, at its printed setting, {runs:,} runs a "
             "point. "
             "Neighbouring points share nested samples, so they move together.\n\n"
         )
@@ -308,7 +305,7 @@ class ReproduceProperties(Study[ReproduceScenario]):
                 ),
                 Card(
                     "Runs a point",
-                    whole(blocks.shape[0]),
+                    whole(runs),
                     f"printed: {setting.trials:,}",
                     "Simulated data sets behind each point.",
                 ),
@@ -327,7 +324,7 @@ class ReproduceProperties(Study[ReproduceScenario]):
             formulas=_formulas(setting),
             assumptions=ASSUMPTIONS,
             extra={"kind": kind, "names": list(dict.fromkeys(frame["series"])), "claims": tuple(claims)},
-            runs=int(blocks.shape[0]),
+            runs=runs,
         )
 
     def table(self, result: Result) -> Any:
@@ -486,7 +483,7 @@ def _rms(squares: FloatArray, scale: Any = 1.0) -> tuple[FloatArray, FloatArray]
     return root / scale, error / scale
 
 
-def _entropy_curves(scenario: ReproduceScenario, prepared: Prepared, blocks: FloatArray) -> Curves:
+def _entropy_curves(scenario: ReproduceScenario, prepared: Prepared, blocks: Sequence[FloatArray]) -> Curves:
     setting, unit, ns = prepared.setting, core.unit_size(scenario.unit), prepared.ns
     k, rule = setting.k, scenario.noise_rule
     plug = np.array([PlugIn().sensitivity(int(n), k, rule=rule) for n in ns])
@@ -495,8 +492,7 @@ def _entropy_curves(scenario: ReproduceScenario, prepared: Prepared, blocks: Flo
     near, beats, rising = [], [], []
     other = {1.0: 2.0, 0.5: 1.0, 2.0: 1.0}[setting.epsilons[0]]
     gaps: dict[float, list[float]] = {setting.epsilons[0]: [], other: []}
-    for number, panel in enumerate(prepared.panels):
-        mine = blocks[:, 5 * number : 5 * number + 5, :]
+    for panel, mine in zip(prepared.panels, blocks, strict=False):  # a draft may not have reached every panel
         errors = [_rms((mine[:, s, :] - panel.truth) ** 2, unit) for s in range(3)]
         scale = mine[:, 4, :] if rule == "paper_code" else poly
 
@@ -526,7 +522,8 @@ def _entropy_curves(scenario: ReproduceScenario, prepared: Prepared, blocks: Flo
         Claim(
             "The more so the larger n is.",
             last <= first,
-            f"On average over the panels, {significant(first)} times at n = k/10 and {significant(last)} times at n = k.",
+            f"On average over the panels, {significant(first)} times at n = k/10 and {significant(last)} times at n "
+            "= k.",
         ),
         Claim(
             "It beats plug-in and Miller–Madow, private or not.",
@@ -557,14 +554,13 @@ def _entropy_curves(scenario: ReproduceScenario, prepared: Prepared, blocks: Flo
     return out, claims, notes
 
 
-def _degree_curves(scenario: ReproduceScenario, prepared: Prepared, blocks: FloatArray) -> Curves:
+def _degree_curves(scenario: ReproduceScenario, prepared: Prepared, blocks: Sequence[FloatArray]) -> Curves:
     setting, unit, ns = prepared.setting, core.unit_size(scenario.unit), prepared.ns
     estimators, count = degree_estimators(setting.k), len(prepared.names)
     sens = np.array([[e.sensitivity(int(n), setting.k, rule="exact") for n in ns] for e in estimators])
     out: dict[str, list[tuple[str, Any, Any, Any]]] = {}
     best, worse = [], []
-    for number, panel in enumerate(prepared.panels):
-        mine = blocks[:, count * number : count * (number + 1), :]
+    for panel, mine in zip(prepared.panels, blocks, strict=False):
         curves = [
             _rms((mine[:, s, :] - panel.truth) ** 2 + 2 * (sens[s] / setting.epsilons[0]) ** 2, unit)
             for s in range(count)
@@ -598,7 +594,7 @@ def _coverage_sensitivity(n: int, t: float, rule: str) -> float:
     return estimator.sensitivity(n, t, used, new_only=True)
 
 
-def _coverage_curves(scenario: ReproduceScenario, prepared: Prepared, blocks: FloatArray) -> Curves:
+def _coverage_curves(scenario: ReproduceScenario, prepared: Prepared, blocks: Sequence[FloatArray]) -> Curves:
     n, epsilons = int(prepared.ns[0]), prepared.setting.epsilons
     extra = n * prepared.ahead
     out: dict[str, list[tuple[str, Any, Any, Any]]] = {}
@@ -607,8 +603,8 @@ def _coverage_curves(scenario: ReproduceScenario, prepared: Prepared, blocks: Fl
         rule: np.array([_coverage_sensitivity(n, float(t), rule) for t in prepared.ahead])
         for rule in {"exact", "thesis", scenario.noise_rule}
     }
-    for number, panel in enumerate(prepared.panels):
-        estimate, target = blocks[:, 2 * number, :], blocks[:, 2 * number + 1, :]
+    for panel, mine in zip(prepared.panels, blocks, strict=False):
+        estimate, target = mine[:, 0, :], mine[:, 1, :]
         plain = _rms((estimate - target) ** 2, extra)
         rows = [("non-private", prepared.ahead, *plain)]
         for epsilon in epsilons:
@@ -660,9 +656,9 @@ def _clipped(estimate: FloatArray, target: FloatArray, scales: FloatArray, cap: 
     )
 
 
-def _real_curves(scenario: ReproduceScenario, prepared: Prepared, blocks: FloatArray) -> Curves:
+def _real_curves(scenario: ReproduceScenario, prepared: Prepared, blocks: Sequence[FloatArray]) -> Curves:
     truth, ns = prepared.panels[0].truth, prepared.ns
-    estimate, distinct = blocks[:, 0, :], blocks[:, 1, :]
+    estimate, distinct = blocks[0][:, 0, :], blocks[0][:, 1, :]
     rule = scenario.noise_rule
     sens = np.array([_real_sensitivity(int(n), float(t), rule) for n, t in zip(ns, prepared.ahead, strict=True)])
     rows: list[tuple[str, Any, Any, Any]] = [("non-private", SHARES, *_rms((estimate - truth) ** 2))]

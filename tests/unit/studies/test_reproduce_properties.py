@@ -1,0 +1,130 @@
+"""The reproduced figures agree with spec §8.2, and their claims are read off the curves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from privexplorer.studies import study
+from privexplorer.studies.result import Result
+
+QUESTION = study("reproduce-properties")
+# spec properties, §8.2: RMSE in bits at k = 1000, eps = 1, 100 trials
+ENTROPY = {
+    "Uniform": {
+        "plug-in": (3.41, 2.02, 1.45, 0.828),
+        "Miller-Madow": (2.73, 1.40, 0.889, 0.374),
+        "poly": (0.635, 0.142, 0.126, 0.078),
+        "private poly": (0.566, 0.156, 0.147, 0.070),
+    },
+    "Zipf(1)": {
+        "plug-in": (2.04, 1.23, 0.940, 0.615),
+        "Miller-Madow": (1.60, 0.888, 0.644, 0.381),
+        "poly": (0.368, 0.241, 0.178, 0.107),
+        "private poly": (0.445, 0.243, 0.173, 0.110),
+    },
+}
+
+
+def ran(**fields: Any) -> Result:
+    return QUESTION.run(QUESTION.scenario.model_validate(fields))
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Result:
+    return ran(figure="F2", noise_rule="exact")
+
+
+@pytest.mark.parametrize("panel", list(ENTROPY))
+def test_entropy_figure_has_the_measured_errors(comparison: Result, panel: str) -> None:
+    for series, wanted in ENTROPY[panel].items():
+        rows = comparison.series(series, panel).set_index("x").loc[[100, 300, 500, 1000]]
+        # two independent runs of 100 trials: five standard errors of their difference, and the printed digits
+        slack = 5 * np.sqrt(2) * rows["std_error"] + 0.005
+        assert np.all(np.abs(rows["y"] - np.array(wanted)) <= slack), series
+
+
+def test_the_errors_would_notice_noise_off_by_a_half(comparison: Result) -> None:
+    rows = comparison.series("private poly", "Uniform").set_index("x")
+    noise = 2 * (11.416 / 1000 / np.log(2)) ** 2
+    assert rows["y"][1000] ** 2 - noise * (1 - 1.5**-2) < rows["y"][1000] ** 2 - 3 * rows["std_error"][1000] ** 2
+
+
+def test_claims_of_the_entropy_figure_hold(comparison: Result) -> None:
+    assert [claim.holds for claim in comparison.extra["claims"]] == [True] * 4
+
+
+def test_plug_in_noise_of_the_thesis_is_larger_than_the_exact(comparison: Result) -> None:
+    published = ran(figure="F2", noise_rule="thesis").series("private plug-in", "Uniform")["y"].to_numpy()
+    exact = comparison.series("private plug-in", "Uniform")["y"].to_numpy()
+    assert np.all(published > exact)
+
+
+def test_degrees_have_a_sweet_spot() -> None:
+    result = ran(figure="F1", trials=50)
+    assert [claim.holds for claim in result.extra["claims"]] == [True, True]
+    assert [name for name in result.frame["series"].unique()] == [
+        "L = 3",
+        "L = 5",
+        "L = 7",
+        "L = 10",
+        "L = 12",
+        "L = 14",
+    ]
+
+
+def test_unseen_symbols_of_a_small_support_pay() -> None:
+    published = ran(figure="F10", noise_rule="thesis")
+    exact = ran(figure="F10", noise_rule="exact")
+    found = {
+        "non-private": published.series("non-private", "Uniform").set_index("x")["y"][10.0],
+        "published": published.series("ε = 1", "Uniform").set_index("x")["y"][10.0],
+        "exact": exact.series("ε = 1", "Uniform").set_index("x")["y"][10.0],
+    }
+    assert found["non-private"] == pytest.approx(0.0215, abs=0.002)
+    assert found["published"] == pytest.approx(0.0384, abs=0.003)
+    assert found["exact"] == pytest.approx(0.0248, abs=0.002)
+    assert all(claim.holds for claim in published.extra["claims"])
+
+
+def test_surnames() -> None:
+    result = ran(figure="F4", noise_rule="exact", trials=40)
+    wanted = {"non-private": {0.1: 5800, 0.5: 119, 0.9: 36}, "ε = 0.5": {0.1: 5895, 0.5: 119, 0.9: 36}}
+    for series, points in wanted.items():
+        rows = result.series(series).set_index("x")
+        for share, value in points.items():
+            slack = 4 * rows["std_error"][share] * np.sqrt(1 + 40 / 100)
+            assert abs(rows["y"][share] - value) <= slack + 1
+    assert result.extra["claims"][0].holds
+
+
+def test_hamlet_holds_with_exact_noise_and_not_with_the_published_bound() -> None:
+    assert not ran(figure="F5", noise_rule="thesis").extra["claims"][0].holds
+    result = ran(figure="F5", noise_rule="exact")
+    assert max(result.series("ε = 0.5")["y"].to_numpy() / result.series("non-private")["y"].to_numpy()) < 1.12
+    assert any("4,804" in note.text for note in result.notes)
+
+
+def test_noise_is_late_and_a_draft_needs_no_panel_complete() -> None:
+    scenario = QUESTION.scenario.model_validate({"figure": "F6"})
+    other = QUESTION.scenario.model_validate({"figure": "F6", "noise_rule": "exact", "unit": "nats", "trials": 9})
+    assert QUESTION.digest(scenario) == QUESTION.digest(other)
+    prepared = QUESTION.prepare(scenario, None)
+    parts = [QUESTION.run_block(prepared, block) for block in range(3)]
+    draft = QUESTION.assemble(scenario, prepared, parts)
+    assert list(draft.frame["panel"].unique()) == ["Uniform", "Two-step", "Zipf(1/2)"]
+    assert draft.runs == 50
+
+
+@pytest.mark.parametrize("figure", [f"F{number}" for number in (7, 8, 9, 11)])
+def test_the_other_figures_run(figure: str) -> None:
+    result = ran(figure=figure, trials=16)
+    assert len(result.frame["panel"].unique()) == 6
+    assert np.isfinite(result.frame["y"]).all()
+
+
+def test_published_code_noise_warns() -> None:
+    result = ran(figure="F6", noise_rule="paper_code", trials=16)
+    assert any("not private" in note.text for note in result.notes)
