@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import errno
 import importlib
 import json
 import logging
@@ -162,6 +163,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 if it was done, 2 for bad input (one sentence on stderr), 130 if stopped.
     """
     words = list(sys.argv[1:] if argv is None else argv)
+    if sys.stdout is None:  # closed by the shell
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # not where a test or a notebook has put its own
             stream.reconfigure(encoding="utf-8", errors="replace")
@@ -179,11 +182,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except SystemExit as end:  # --help and --version
         return end.code if isinstance(end.code, int) else 0
-    except BrokenPipeError:
-        # the reader has seen enough; what is left in the buffer must not complain when Python ends
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader has seen enough
+        _drop_output()
         return BROKEN_PIPE
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
+            raise
+        _drop_output()
+        _say(f"The output cannot be written ({error.strerror}); make room for it first.")
+        return BAD_INPUT
     return code
 
 
@@ -200,7 +207,7 @@ def _dispatch(words: list[str]) -> int:
     parser = build_parser()
     asked, odd = parser.parse_known_args(words)
     if odd:
-        one: Any = parser.commands.choices[asked.command]
+        one: Any = parser.commands.choices.get(asked.command, parser)
         one.error(f"unrecognized arguments: {odd[0]}")
     commands: dict[str, Callable[[argparse.Namespace], int]] = {
         "list": _list,
@@ -209,6 +216,12 @@ def _dispatch(words: list[str]) -> int:
         "report": _run,
     }
     return commands[asked.command](asked)
+
+
+def _drop_output() -> None:
+    """Let what is left in the buffer of standard output go nowhere, so that it does not complain when Python ends."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(sentence: str) -> None:

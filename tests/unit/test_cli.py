@@ -246,6 +246,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "command": (["lst"], "There is no command “lst”; the nearest is list."),
     "option": (["list", "--jsn"], "There is no option “--jsn”; the nearest is --json."),
     "option of run": ([*RUN, "--worker", "3"], "There is no option “--worker”; the nearest are --workers"),
+    "short option": (["-p"], "There is no option “-p”; the nearest is"),
     "too many words": (["show", "entropy-error", "now"], "“now” is one word too many; `privexplorer show --help`"),
     "no study": (["run"], "Say which study is meant; `privexplorer run STUDY`"),
     "study": (["run", "entropy-eror"], "There is no study called “entropy-eror”; the nearest are entropy-error"),
@@ -451,15 +452,16 @@ def test_cluster_without_workers(capsys: Capture) -> None:
     assert err == f"The cluster at “{cluster.scheduler_address}” has no workers; start some first.\n"
 
 
-def test_cluster_that_does_not_answer(capsys: Capture) -> None:
+def test_cluster_that_does_not_answer(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     import socket
 
+    monkeypatch.setattr(cli, "CLUSTER_SECONDS", 0.5)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         begun = time.perf_counter()
         code, _, err = run(capsys, *RUN, "--cluster", f"tcp://127.0.0.1:{silent.getsockname()[1]}")
-    assert time.perf_counter() - begun < 10
+    assert time.perf_counter() - begun < 5
     assert code == 2
     assert err.startswith("No cluster answers at “tcp://127.0.0.1:")
     assert not faults(err.strip())
@@ -485,6 +487,14 @@ def test_broken_pipe_is_silent() -> None:
         process.stdout.close()  # the reader has gone before the first line
         assert process.stderr.read() == b""
         assert process.wait(30) == cli.BROKEN_PIPE
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_full_disk_is_one_sentence() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command("list"), stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr == "The output cannot be written (No space left on device); make room for it first.\n"
 
 
 def test_progress_only_for_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
