@@ -198,23 +198,32 @@ def stacked(parts: Sequence[FloatArray], trials: int) -> FloatArray:
 
 
 def wide(frame: pd.DataFrame) -> pd.DataFrame:
-    """Turn a tidy frame into one row per x (and panel), one column per series."""
-    index = ["panel", "x"] if "panel" in frame.columns else ["x"]
-    order = list(dict.fromkeys(frame["series"]))
-    values = frame.pivot_table(index=index, columns="series", values="y", aggfunc="first", sort=False, dropna=False)
-    errors = frame.pivot_table(
-        index=index, columns="series", values="std_error", aggfunc="first", sort=False, dropna=False
-    )
-    columns: dict[str, Any] = {}
-    for name in order:
-        if name not in values.columns:
-            continue
-        columns[name] = values[name]
-        if name in errors.columns and (errors[name].fillna(0) > 0).any():
-            columns[f"{name}, ± 2 s.e."] = 2 * errors[name]
+    """Turn a tidy frame into one row per x (and panel), one column per series; ± two standard errors beside."""
+    panels = frame["panel"].tolist() if "panel" in frame.columns else [None] * len(frame)
+    keys = list(zip(panels, frame["x"].tolist(), strict=True))
+    place = {key: row for row, key in enumerate(dict.fromkeys(keys))}
+    names = frame["series"].tolist()
+    rows: dict[str, list[int]] = {}
+    for at, name in enumerate(names):
+        rows.setdefault(name, []).append(at)
+    given = {
+        column: frame[column].to_numpy(dtype=np.float64)
+        for column in ("y", "std_error", "low", "high")
+        if column in frame.columns
+    }
+    columns: dict[str, Any] = {} if panels[:1] == [None] else {"panel": [key[0] for key in place]}
+    columns["x"] = [key[1] for key in place]
+
+    def spread(at: list[int], values: FloatArray) -> FloatArray:
+        out = np.full(len(place), np.nan)
+        out[[place[keys[row]] for row in at]] = values[at]
+        return out
+
+    for name, at in rows.items():
+        columns[name] = spread(at, given["y"])
+        if np.nanmax(np.nan_to_num(given["std_error"][at]), initial=0.0) > 0:
+            columns[f"{name}, ± 2 s.e."] = spread(at, 2 * given["std_error"])
         for bound in ("low", "high"):
-            if bound in frame.columns:
-                rows = frame[frame["series"] == name].set_index(index)[bound]
-                if rows.notna().any():
-                    columns[f"{name}, {bound}"] = rows
-    return pd.DataFrame(columns).dropna(how="all").reset_index()  # panels need not share their x
+            if bound in given and np.isfinite(given[bound][at]).any():
+                columns[f"{name}, {bound}"] = spread(at, given[bound])
+    return pd.DataFrame(columns)
