@@ -204,8 +204,8 @@ def wide(frame: pd.DataFrame) -> pd.DataFrame:
     place = {key: row for row, key in enumerate(dict.fromkeys(keys))}
     names = frame["series"].tolist()
     rows: dict[str, list[int]] = {}
-    for at, name in enumerate(names):
-        rows.setdefault(name, []).append(at)
+    for row, name in enumerate(names):
+        rows.setdefault(name, []).append(row)
     given = {
         column: frame[column].to_numpy(dtype=np.float64)
         for column in ("y", "std_error", "low", "high")
