@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
+
 from privexplorer.studies.result import Note
 from privexplorer.studies.words import plus_minus, significant
 
@@ -31,3 +33,8 @@ def stated(value: float, error: float) -> tuple[str, str]:
     if 0 < error < 0.005 * abs(value):
         return significant(value), "± under 0.5%"
     return plus_minus(value, error)
+
+
+def rows_of(frame: pd.DataFrame, panel: str) -> pd.DataFrame:
+    """Keep the rows of one view: those whose panel begins with the view's words."""
+    return frame[frame["panel"].str.startswith(panel)]

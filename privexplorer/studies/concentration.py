@@ -28,7 +28,7 @@ from privexplorer.properties import (
 from privexplorer.records import Accuracy, Epsilon, Number, Scenario, Seed, Trials, field
 from privexplorer.simulation import block_rng
 from privexplorer.studies import _entropy as core
-from privexplorer.studies._notes import table_notes
+from privexplorer.studies._notes import rows_of, table_notes
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
 from privexplorer.studies.chart import Axis, Chart, Line, Panel
 from privexplorer.studies.result import Card, Formula, Note, Result, tidy
@@ -352,6 +352,10 @@ class Concentration(Study[ConcentrationScenario]):
                 Note("With one symbol no record can move the estimate: there is nothing to bound or to protect.")
             )
         return tuple(out)
+
+    def numbers(self, result: Result, view: str) -> pd.DataFrame:
+        """Rows behind the chart of one view."""
+        return rows_of(result.frame, self.views[view])
 
     def chart(self, result: Result, view: str) -> Chart:
         """Describe one of the four views."""

@@ -18,7 +18,7 @@ from privexplorer.properties import AdditiveTable, Polynomial, remez
 from privexplorer.records import Epsilon, Grid, Number, Scenario, Seed, Trials, field, sorted_distinct
 from privexplorer.simulation import block_rng, mean_and_error
 from privexplorer.studies import _entropy as core
-from privexplorer.studies._notes import stated, table_notes
+from privexplorer.studies._notes import rows_of, stated, table_notes
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
 from privexplorer.studies.chart import Area, Axis, Chart, Line, Panel, Points
 from privexplorer.studies.result import Card, Formula, Note, Result, tidy
@@ -387,6 +387,10 @@ class DegreeDial(Study[DegreeDialScenario]):
             )
         return tuple(out)
 
+    def numbers(self, result: Result, view: str) -> pd.DataFrame:
+        """Rows behind the chart of one view."""
+        return rows_of(result.frame, self.views[view])
+
     def chart(self, result: Result, view: str) -> Chart:
         """Describe the stacked parts, the error against n, or the table behind the sensitivity."""
         if view == "sizes":
@@ -468,19 +472,18 @@ class DegreeDial(Study[DegreeDialScenario]):
             rows = result.series(name, panel)
             return Line(role, rows["x"].to_numpy(), rows["y"].to_numpy(), name, label, hover=hover, **more)
 
-        left = result.series("n D at i", panel)
-        right = result.series("n D at j", panel)
+        pair = result.series("maximising pair", panel)
         steps: list[Any] = [
             line("n D(j), plug-in", "non-private", None, "plug-in: {y}", dash="9px,4px"),
             line("n D(j)", "private", None, "one more record adds {y}", main=True, dash="solid"),
         ]
-        if len(left):
-            i, j = int(left["x"].iloc[0]) - 1, int(right["x"].iloc[0]) - 1
+        if len(pair):
+            i, j = (int(value) - 1 for value in pair["x"])
             steps.append(
                 Points(
                     "attacker",
-                    [i + 1.0, j + 1.0],
-                    [float(left["y"].iloc[0]), float(right["y"].iloc[0])],
+                    pair["x"].to_numpy(dtype=np.float64),
+                    pair["y"].to_numpy(),
                     "maximising pair",
                     text=(f"leaves: {i + 1:,} → {i:,}", f"arrives: {j:,} → {j + 1:,}"),
                     hover="step of {y}",
@@ -542,6 +545,5 @@ def why_rows(scenario: DegreeDialScenario, prepared: Prepared) -> pd.DataFrame:
     pair = chosen.table(n, k, private=True).sensitivity_pair()
     if pair is not None:
         steps = n * chosen.increments(np.array(pair), n, k, True)
-        rows.append(("n D at i", [pair[0] + 1], steps[:1], 0.0))
-        rows.append(("n D at j", [pair[1] + 1], steps[1:], 0.0))
+        rows.append(("maximising pair", np.array(pair) + 1, steps, 0.0))
     return tidy(rows)

@@ -25,7 +25,7 @@ from privexplorer.properties import (
 from privexplorer.records import Epsilon, Grid, Number, Scenario, Seed, Trials, field
 from privexplorer.simulation import block_rng, root_mean_square
 from privexplorer.studies import _entropy as core
-from privexplorer.studies._notes import table_notes
+from privexplorer.studies._notes import rows_of, table_notes
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
 from privexplorer.studies.chart import Axis, Chart, Line, Panel, Points, Spread
 from privexplorer.studies.result import Card, Formula, Note, Result, tidy
@@ -269,7 +269,7 @@ class NoiseRules(Study[NoiseRulesScenario]):
                 f"± {2 * error:.2g}.",
             ),
             Card(
-                "Coverage, published" if scenario.ahead > 1 else "Coverage, code",
+                "Coverage bound" if scenario.ahead > 1 else "Coverage code",
                 ratio(times),
                 f"÷ exact, t = {scenario.ahead:.3g}"[:18],
                 "What the published rule makes the noise for over the exact sensitivity, for k = 1,000 and n = 500.",
@@ -442,6 +442,10 @@ class NoiseRules(Study[NoiseRulesScenario]):
                 )
             )
         return tuple(out)
+
+    def numbers(self, result: Result, view: str) -> pd.DataFrame:
+        """Rows behind the chart of one view."""
+        return rows_of(result.frame, self.views[view])
 
     def chart(self, result: Result, view: str) -> Chart:
         """Describe one of the three views."""

@@ -14,6 +14,7 @@ from privexplorer.arrays import FloatArray
 from privexplorer.data import Tables
 from privexplorer.properties import Approximation, evaluate, remez
 from privexplorer.records import Number, Scenario, SymbolCount, field
+from privexplorer.studies._notes import rows_of
 from privexplorer.studies.base import Preset, Study
 from privexplorer.studies.chart import Axis, Chart, Line, Panel, Points
 from privexplorer.studies.result import Card, Formula, Result, tidy
@@ -232,6 +233,10 @@ class PolynomialApproximation(Study[ApproximationScenario]):
             ),
             extra={"private": private, "plain": plain},
         )
+
+    def numbers(self, result: Result, view: str) -> pd.DataFrame:
+        """Rows behind the chart of one view."""
+        return rows_of(result.frame, self.views[view])
 
     def chart(self, result: Result, view: str) -> Chart:
         """Describe the error, the two functions, or the error by degree."""

@@ -166,5 +166,6 @@ def test_words_cards_and_charts(default):
         assert [mark.name for mark in chart.marks()] == names
         assert len(chart.subtitle) <= 48
         draw(chart)
+        assert {mark.name for mark in chart.marks()} <= set(study.numbers(default, view)["series"])
     far = study.run(ConcentrationScenario(epsilon=0.05, trials=500))
     assert "no two distributions are more than 2 apart" in far.shows

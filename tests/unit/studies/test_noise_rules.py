@@ -190,6 +190,9 @@ def test_words_cards_and_charts(default):
         chart = study.chart(default, view)
         assert len(chart.subtitle) <= 48
         draw(chart)
+        assert {mark.name for mark in chart.marks()} - {"19 of 20 samples"} <= set(
+            study.numbers(default, view)["series"]
+        )
     # the example belongs to k = 100 and the polynomial: elsewhere it is not drawn
     other = study.run(NoiseRulesScenario(distribution=Uniform(k=50), estimator=Polynomial(), trials=64))
     assert "99 symbols ×10, one ×7" not in [mark.name for mark in study.chart(other, "noise").marks()]

@@ -105,6 +105,7 @@ def test_words_and_charts():
         assert [mark.name for mark in chart.marks()] == names
         assert len(chart.subtitle) <= 48
         draw(chart)
+        assert {mark.name for mark in chart.marks()} <= set(study.numbers(result, view)["series"])
     (low, _), (high, _) = study.chart(result, "error").panels[0].level_lines
     assert low == -high
 
