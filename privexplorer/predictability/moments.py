@@ -31,6 +31,9 @@ class _ArrayQueries:
     def fill(self, table: Table, out: FloatArray) -> None:
         out[:] = table["query"]
 
+    def view(self, table: Table) -> FloatArray | None:
+        return None
+
 
 @dataclass(frozen=True, eq=False)
 class _ArrayRelease:
@@ -38,6 +41,7 @@ class _ArrayRelease:
     jacobian: FloatArray
     centred: bool = True
     is_deficient: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     def width(self) -> int:

@@ -35,6 +35,7 @@ from privexplorer.predictability.summary import (
 from privexplorer.predictability.tables import PART_ROWS, Parts, Table, locate_missing, parts_of, row_count
 
 _UNCLEAR = 1e-8  # a scaled V_g with eigenvalues below this is computed again from a root
+_FAR = 8.0  # a mean this many standard deviations from 0 is taken off before squaring
 _ROOT_SLACK = 1e-8  # mean of the moments against their largest value
 
 
@@ -66,6 +67,11 @@ class MomentRule(Protocol):
         """Whether the moments are linearly dependent by design, so that a root must be used."""
         ...
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences for the reader, such as that the numbers are approximate."""
+        ...
+
     def fill(self, table: Table, out: FloatArray) -> None:
         """Write the moments of these rows into ``out``, shape ``(rows, m)``."""
         ...
@@ -95,6 +101,10 @@ class QueryRule(Protocol):
 
     def fill(self, table: Table, out: FloatArray) -> None:
         """Write the answers of these rows into ``out``, shape ``(rows, queries)``."""
+        ...
+
+    def view(self, table: Table) -> FloatArray | None:
+        """Return the answers of these rows if they lie in the table just so; otherwise None."""
         ...
 
 
@@ -229,6 +239,118 @@ def _triangle(rows: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.qr(rows, mode="r"))
 
 
+def _start(rule: QueryRule | MomentRule, table: Table, width: int) -> FloatArray:
+    """Return what to take off before squaring: the mean of some rows, where it is far from 0 against the spread."""
+    values = np.empty((row_count(table), rule.width))
+    with np.errstate(over="ignore", invalid="ignore"):
+        rule.fill(table, values)
+        shift = np.zeros(width)
+        if values.shape[0]:
+            mean = values.mean(axis=0)
+            shift[: rule.width] = np.where(np.abs(mean) > _FAR * values.std(axis=0), mean, 0.0)
+    return np.where(np.isfinite(shift), shift, 0.0)
+
+
+def _plain(
+    table: Table,
+    queries: QueryRule,
+    release: MomentRule,
+    query_shift: FloatArray,
+    moment_shift: FloatArray,
+    rows: int,
+) -> tuple[FloatArray, FloatArray]:
+    """Add up products and columns when everybody weighs the same: the fast way."""
+    total = row_count(table)
+    asked, moving = queries.width, release.width
+    width = asked + 1 + moving
+    square = np.zeros((width, width))
+    totals = np.zeros(width)
+    here, there = slice(0, asked), slice(asked + 1, width)
+    size = min(rows, max(total, 1))
+    query_buffer, moment_buffer, ones = np.empty((size, asked)), np.empty((size, moving)), np.ones(size)
+    shift_queries, shift_moments = bool(np.any(query_shift)), bool(np.any(moment_shift))
+    for start in range(0, total, rows):
+        stop = min(start + rows, total)
+        step = {name: values[start:stop] for name, values in table.items()}
+        count = stop - start
+        q = None if shift_queries else queries.view(step)
+        if q is None:
+            q = query_buffer[:count]
+            queries.fill(step, q)
+            if shift_queries:
+                q -= query_shift
+        g = moment_buffer[:count]
+        release.fill(step, g)
+        if shift_moments:
+            g -= moment_shift
+        square[here, here] += q.T @ q
+        square[here, there] += q.T @ g
+        square[there, there] += g.T @ g
+        totals[here] += ones[:count] @ q
+        totals[there] += ones[:count] @ g
+    totals[asked] = square[asked, asked] = total
+    square[there, here] = square[here, there].T
+    for block in (here, there):
+        square[asked, block] = square[block, asked] = totals[block]
+    return square, totals
+
+
+def _general(
+    table: Table,
+    queries: QueryRule,
+    release: MomentRule,
+    given: RowWeights,
+    query_shift: FloatArray,
+    moment_shift: FloatArray,
+    as_root: bool,
+    weight_moment: bool,
+    rows: int,
+) -> tuple[FloatArray, FloatArray, float, FloatArray | None]:
+    """Add up products (or a root of them), columns, 1/w and columns per stratum."""
+    total = row_count(table)
+    has_target = given.target is not None
+    asked = queries.width
+    first, last = asked + 1, asked + 1 + release.width
+    width = last + weight_moment + has_target
+    square = np.zeros((width, width))
+    totals = np.zeros(width)
+    strata = np.zeros((given.strata_count, width)) if given.strata is not None else None
+    inverse = 0.0
+    buffer = np.empty((min(rows, max(total, 1)), width))
+    roots: list[FloatArray] = []
+    for start in range(0, total, rows):
+        stop = min(start + rows, total)
+        step = {name: values[start:stop] for name, values in table.items()}
+        mine = given.part(start, stop)
+        z = buffer[: stop - start]
+        queries.fill(step, z[:, :asked])
+        z[:, :asked] -= query_shift
+        z[:, asked] = 1.0
+        if mine.target is not None:
+            z[:, :first] *= mine.target[:, None]
+            z[:, -1] = 1.0
+        release.fill(step, z[:, first:last])
+        z[:, first:last] -= moment_shift[: release.width]
+        reciprocal = np.ones(stop - start) if mine.importance is None else 1.0 / mine.importance
+        inverse += float(reciprocal.sum())
+        if weight_moment:
+            z[:, last] = 1.0 - reciprocal
+        totals += z.sum(axis=0)
+        if strata is not None and mine.strata is not None:
+            np.add.at(strata, mine.strata, z)
+        if mine.importance is not None:
+            z *= np.sqrt(mine.importance)[:, None]
+        if as_root:
+            roots.append(z.copy())
+            if len(roots) == 8:
+                roots = [_triangle(np.vstack(roots))]
+        else:
+            square += z.T @ z
+    if roots:
+        square = _triangle(np.vstack(roots))
+    return square, totals, inverse, strata
+
+
 def partial_moments(
     table: Table,
     queries: QueryRule,
@@ -273,63 +395,20 @@ def partial_moments(
     total = row_count(table)
     given = weights or RowWeights()
     query_width, moment_width = queries.width, release.width + weight_moment
-    has_target = given.target is not None
-    width = query_width + 1 + moment_width + has_target
-    first, last = query_width + 1, query_width + 1 + release.width
-    square = np.zeros((width, width))
-    totals = np.zeros(width)
-    strata = np.zeros((given.strata_count, width)) if given.strata is not None else None
-    inverse = 0.0
-    buffer = np.empty((min(rows, max(total, 1)), width))
-    roots: list[FloatArray] = []
+    if query_shift is None or moment_shift is None:
+        first = {name: values[: min(rows, total)] for name, values in table.items()}
+        query_shift = _start(queries, first, query_width) if query_shift is None else query_shift
+        if moment_shift is None:
+            moment_shift = np.zeros(moment_width) if release.centred else _start(release, first, moment_width)
     with np.errstate(over="ignore", invalid="ignore"):
-        for start in range(0, total, rows):
-            stop = min(start + rows, total)
-            step = {name: values[start:stop] for name, values in table.items()}
-            mine = given.part(start, stop)
-            z = buffer[: stop - start]
-            queries.fill(step, z[:, :query_width])
-            z[:, query_width] = 1.0
-            if has_target:
-                z[:, -1] = 1.0
-            release.fill(step, z[:, first:last])
-            if query_shift is None:
-                query_shift = z[:, :query_width].mean(axis=0)
-            if moment_shift is None:
-                moment_shift = np.zeros(moment_width) if release.centred else np.asarray(z[:, first:last].mean(axis=0))
-                moment_shift = np.concatenate([moment_shift, np.zeros(moment_width - moment_shift.size)])
-            z[:, :query_width] -= query_shift
-            if not release.centred:
-                z[:, first:last] -= moment_shift[: release.width]
-            if mine.target is not None:
-                z[:, :first] *= mine.target[:, None]
-            if mine.importance is None:
-                if weight_moment:
-                    z[:, last] = 0.0
-                inverse += stop - start
-            else:
-                reciprocal = 1.0 / mine.importance
-                inverse += float(reciprocal.sum())
-                if weight_moment:
-                    z[:, last] = 1.0 - reciprocal
-            if strata is not None and mine.strata is not None:
-                np.add.at(strata, mine.strata, z)
-            if mine.importance is not None:
-                totals += z.sum(axis=0)
-                z *= np.sqrt(mine.importance)[:, None]
-            if as_root:
-                roots.append(z.copy())
-                if len(roots) == 8:
-                    roots = [_triangle(np.vstack(roots))]
-                if mine.importance is None:
-                    totals += z.sum(axis=0)
-            else:
-                products = z.T @ z
-                square += products
-                if mine.importance is None:  # the column of ones holds the plain sums
-                    totals += products[-1 if has_target else query_width]
-    if roots:
-        square = _triangle(np.vstack(roots))
+        plain = given.importance is None and given.target is None and given.strata is None
+        if plain and not as_root and not weight_moment:
+            square, totals = _plain(table, queries, release, query_shift, moment_shift, rows)
+            inverse, strata = float(total), None
+        else:
+            square, totals, inverse, strata = _general(
+                table, queries, release, given, query_shift, moment_shift, as_root, weight_moment, rows
+            )
     if not (np.isfinite(square).all() and np.isfinite(totals).all()):
         locate_missing(table, list(table))
         raise DataError(
@@ -340,14 +419,14 @@ def partial_moments(
         count=total,
         queries=query_width,
         moments=moment_width,
-        has_target=has_target,
-        query_shift=np.zeros(query_width) if query_shift is None else query_shift,
-        moment_shift=np.zeros(moment_width) if moment_shift is None else moment_shift,
+        has_target=given.target is not None,
+        query_shift=query_shift,
+        moment_shift=moment_shift,
         totals=totals,
         square=square,
         is_root=as_root,
         inverse_weights=inverse,
-        is_uniform=given.importance is None and not has_target,
+        is_uniform=given.importance is None and given.target is None,
         strata_totals=strata,
     )
 
@@ -428,6 +507,7 @@ def finish(
         jacobian=jacobian,
         parameters=release.finished(mean[:width]),
         precise=done.is_root,
+        notes=release.notes,
         weight_moment=weight_moment,
         smallest_eigenvalue=smallest,
         query_binary=_binary(queries, query_mean, np.diagonal(covariance), sums.is_uniform and long_run is None),
