@@ -1,0 +1,580 @@
+"""What the planning studies share: goals, the parts of an error along the sample size, and both ways to plan.
+
+An unclipped private answer has squared error ``bias² + variance + 2 (Δ/ε)²`` (properties §2). Bias and sensitivity are
+exact, the variance is simulated; for a bound it is replaced by ``n Δ²/4`` (Lem 32). All parts are in the goal's unit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+from scipy.interpolate import PchipInterpolator
+
+from privexplorer.arrays import FloatArray, IntArray
+from privexplorer.data import Tables
+from privexplorer.distributions import DiscreteLaw, nested_fingerprints
+from privexplorer.distributions.families import Distribution
+from privexplorer.errors import ParameterError
+from privexplorer.properties import (
+    AdditiveTable,
+    EntropyEstimator,
+    Polynomial,
+    SmoothedGoodToulmin,
+    SparseSupport,
+    SupportEstimator,
+    entropy_sample_size,
+    support_coverage_records,
+    support_sample_size,
+)
+from privexplorer.records import Number, Record, SymbolCount, field
+from privexplorer.simulation import block_rng
+from privexplorer.studies import _entropy as core
+from privexplorer.studies.result import Formula
+from privexplorer.studies.support_size import too_many
+
+STEPS = 12
+"""Places between two simulated sample sizes at which errors are looked up."""
+COIN_VARIANCE = 0.25
+LARGEST = 1_000_000
+"""Largest sample that is simulated: tables have one entry per count."""
+
+
+class EntropyGoal(Record):
+    """The Shannon entropy, in nats."""
+
+    kind: Literal["entropy"] = "entropy"
+    title: ClassVar[str] = "Entropy"
+    unit: ClassVar[str] = "nats"
+    measure: ClassVar[str] = "in nats, log scale"
+    estimator: EntropyEstimator = field(
+        Polynomial(),
+        "Estimator",
+        "The same estimator with and without noise, so the price is that of the noise.",
+        key="est",
+        discriminator="kind",
+    )
+
+    @property
+    def name(self) -> str:
+        """Name of the estimator."""
+        return self.estimator.title
+
+    @property
+    def tex(self) -> tuple[str, str]:
+        """Formula and source of the estimator."""
+        return self.estimator.formula, self.estimator.source
+
+    def table(self, n: int, law: DiscreteLaw) -> AdditiveTable:
+        """Return the table of the private estimate."""
+        return self.estimator.table(n, law.k, private=True)
+
+    def sensitivity(self, n: int, law: DiscreteLaw) -> float:
+        """Return the exact sensitivity."""
+        return self.estimator.sensitivity(n, law.k)
+
+    def truth(self, n: int, law: DiscreteLaw) -> float:
+        """Return what is estimated."""
+        return law.entropy()
+
+    def scale(self, n: int) -> float:
+        """Return the unit that errors are measured in."""
+        return 1.0
+
+    def changes(self, law: DiscreteLaw) -> tuple[int, ...]:
+        """Sample sizes at which the estimator becomes another one."""
+        return ()
+
+    def promise(self, law: DiscreteLaw) -> tuple[str, ...]:
+        """Say what does not go together."""
+        return ()
+
+    def rate(self, law: DiscreteLaw, target: float, epsilon: float) -> Formula | None:
+        """Return the rate of the theorem, shape only."""
+        if not target < 1:
+            return None
+        found = entropy_sample_size(max(2, law.k), target, epsilon)
+        return Formula(
+            "Worst-case rates, shape only",
+            r"U_1,\ U_2\ (\lambda=\tfrac12),\ L\text{ of Thm 10}",
+            rf"{found.upper_1:,.5g},\quad{found.upper_2:,.5g},\quad{found.lower:,.5g}",
+            "shape only",
+            "Thm 10",
+        )
+
+
+class CoverageGoal(Record):
+    """How many different values further records will show, as a share of the further records."""
+
+    kind: Literal["coverage"] = "coverage"
+    title: ClassVar[str] = "Support coverage"
+    unit: ClassVar[str] = "of the further records"
+    measure: ClassVar[str] = "share of further records"
+    t: Annotated[float, Number] = field(
+        2.0, "Look-ahead t", "Further records per record; 2 means three times the sample in all.", key="t", gt=0, le=10
+    )
+
+    @property
+    def name(self) -> str:
+        """Name of the estimator."""
+        return SmoothedGoodToulmin.title
+
+    @property
+    def tex(self) -> tuple[str, str]:
+        """Formula and source of the estimator."""
+        return SmoothedGoodToulmin.formula, SmoothedGoodToulmin.source
+
+    def table(self, n: int, law: DiscreteLaw) -> AdditiveTable:
+        """Return the table of the total."""
+        return SmoothedGoodToulmin().table(n, self.t, law.k)
+
+    def sensitivity(self, n: int, law: DiscreteLaw) -> float:
+        """Return the exact sensitivity."""
+        return SmoothedGoodToulmin().sensitivity(n, self.t, "exact", law.k)
+
+    def truth(self, n: int, law: DiscreteLaw) -> float:
+        """Return what is estimated: the coverage of all records together."""
+        return float(law.coverage((1 + self.t) * n))
+
+    def scale(self, n: int) -> float:
+        """Return the unit that errors are measured in: the number of further records."""
+        return self.t * n
+
+    def changes(self, law: DiscreteLaw) -> tuple[int, ...]:
+        """Sample sizes at which the estimator becomes another one."""
+        return ()
+
+    def promise(self, law: DiscreteLaw) -> tuple[str, ...]:
+        """Say what does not go together."""
+        return ()
+
+    def rate(self, law: DiscreteLaw, target: float, epsilon: float) -> Formula | None:
+        """Return nothing: the theorem is for a fixed number m of records, not for a fixed look-ahead."""
+        return None
+
+
+class SupportGoal(Record):
+    """How many values there are, if none is rarer than 1 in k; as a share of k."""
+
+    kind: Literal["support"] = "support"
+    title: ClassVar[str] = "Support size"
+    unit: ClassVar[str] = "of k"
+    measure: ClassVar[str] = "share of k, log scale"
+    k: SymbolCount = field(
+        1_000,
+        "Promise: every value has a share of at least 1/k",
+        "Public. There are at most k values then.",
+        key="k",
+        scale="log",
+        low=10,
+        high=100_000,
+        ge=2,
+        le=1_000_000,
+    )
+    estimator: SupportEstimator = field(
+        SparseSupport(),
+        "Estimator",
+        "Extrapolated coverage for short samples, clipped counts for long ones.",
+        key="est",
+        discriminator="kind",
+    )
+
+    @property
+    def name(self) -> str:
+        """Name of the estimator."""
+        return self.estimator.title
+
+    @property
+    def tex(self) -> tuple[str, str]:
+        """Formula and source of the estimator."""
+        return self.estimator.formula, self.estimator.source
+
+    def table(self, n: int, law: DiscreteLaw) -> AdditiveTable:
+        """Return the table of the estimate."""
+        return self.estimator.table(n, self.k)
+
+    def sensitivity(self, n: int, law: DiscreteLaw) -> float:
+        """Return the exact sensitivity."""
+        return self.estimator.sensitivity(n, self.k)
+
+    def truth(self, n: int, law: DiscreteLaw) -> float:
+        """Return what is estimated."""
+        return float(law.support_size())
+
+    def scale(self, n: int) -> float:
+        """Return the unit that errors are measured in."""
+        return float(self.k)
+
+    def changes(self, law: DiscreteLaw) -> tuple[int, ...]:
+        """Sample sizes at which the estimator becomes another one: from extrapolating to counting."""
+        if isinstance(self.estimator, SparseSupport):
+            return (math.ceil(0.5 * support_coverage_records(self.k, self.estimator.accuracy)),)
+        return ()
+
+    def promise(self, law: DiscreteLaw) -> tuple[str, ...]:
+        """Say what does not go together."""
+        return too_many(law.support_size(), self.k)
+
+    def rate(self, law: DiscreteLaw, target: float, epsilon: float) -> Formula | None:
+        """Return the rate of the theorem, shape only."""
+        if not target < 1:
+            return None
+        found = support_sample_size(self.k, target, epsilon)
+        return Formula(
+            "Worst-case rates, shape only",
+            r"U,\ L\text{ of Thm 9}",
+            rf"{found.upper:,.5g},\quad{found.lower:,.5g}",
+            "shape only",
+            "Thm 9",
+        )
+
+
+Goal = Annotated[EntropyGoal | CoverageGoal | SupportGoal, Field(discriminator="kind")]
+
+
+def refused(goal: Any, distribution: Distribution, sizes: IntArray, tables: Tables | None) -> tuple[str, ...]:
+    """Say what does not go together; a table is read once, when the study prepares."""
+    if sizes.size < 2:
+        return ("One sample size is not a range; let the sample sizes end above where they start.",)
+    if sizes[-1] > LARGEST:
+        return (f"Sample sizes up to {LARGEST:,} are simulated here, not {sizes[-1]:,}; let the range end there.",)
+    if distribution.kind == "empirical":  # type: ignore[attr-defined]
+        return ()
+    return tuple(goal.promise(distribution.law(tables)))
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What all blocks share. ``bias`` and ``sensitivity`` are exact at ``places``, in the goal's unit."""
+
+    goal: Any
+    law: DiscreteLaw
+    ns: IntArray
+    seed: int
+    block_trials: int
+    tables: tuple[FloatArray, ...]
+    constants: FloatArray
+    means: FloatArray
+    scales: FloatArray
+    places: IntArray
+    bias: FloatArray
+    sensitivity: FloatArray
+
+
+@lru_cache(maxsize=512)
+def exact_parts(goal: Any, law: DiscreteLaw, n: int) -> tuple[float, float]:
+    """Return bias and sensitivity at one sample size, exactly, in the goal's unit."""
+    scale = goal.scale(n)
+    return (goal.table(n, law).mean(law) - goal.truth(n, law)) / scale, goal.sensitivity(n, law) / scale
+
+
+def refinement(law: DiscreteLaw) -> int:
+    """Return how many exact steps lie between simulated sample sizes: more for laws of few masses, which are cheap."""
+    return 8 if law.groups[0].size <= 8 else 2 if law.groups[0].size <= 64 else 1
+
+
+def all_sizes(goal: Any, law: DiscreteLaw, ns: IntArray) -> IntArray:
+    """Sample sizes that are simulated: those asked for, and both sides of every change of the estimator."""
+    changes = [c for at in goal.changes(law) for c in (at - 1, at) if ns[0] <= c <= ns[-1]]
+    return np.unique(np.concatenate((ns, np.array(changes, dtype=np.int64))))
+
+
+def between(ns: IntArray, steps: int) -> IntArray:
+    """Put so many steps between neighbouring sample sizes, evenly on a log scale, as whole numbers."""
+    pieces = [np.geomspace(a, b, steps + 1) for a, b in pairwise(ns.tolist())]
+    return np.unique(np.rint(np.concatenate([ns.astype(np.float64), *pieces])).astype(np.int64))
+
+
+def prepare(
+    goal: Any, distribution: Distribution, ns: IntArray, seed: int, block_trials: int, tables: Tables | None
+) -> Prepared:
+    """Compute tables, exact means, biases and sensitivities."""
+    law = distribution.law(tables)
+    for words in goal.promise(law):
+        raise ParameterError(words, field="k")
+    sizes = all_sizes(goal, law, ns)
+    made = [goal.table(int(n), law) for n in sizes]
+    means = np.array([table.mean(law) for table in made])
+    scales = np.array([goal.scale(int(n)) for n in sizes])
+    at = {int(n): (m - goal.truth(int(n), law)) / s for n, m, s in zip(sizes, means, scales, strict=True)}
+    places = between(sizes, refinement(law))
+    bias = np.array([at[int(n)] if int(n) in at else exact_parts(goal, law, int(n))[0] for n in places])
+    return Prepared(
+        goal,
+        law,
+        sizes,
+        seed,
+        block_trials,
+        tuple(np.asarray(table.values) for table in made),
+        np.array([table.constant for table in made]),
+        means,
+        scales,
+        places,
+        bias,
+        np.array([goal.sensitivity(int(n), law) / goal.scale(int(n)) for n in places]),
+    )
+
+
+def block_size(goal: Any, distribution: Distribution, ns: IntArray) -> int:
+    """Trials per block: a matter of the question alone."""
+    return core.block_size(ns.size + 2, int(ns[-1]), core.assumed_k(distribution))
+
+
+def run_block(prepared: Prepared, block: int) -> FloatArray:
+    """Draw nested samples; return estimates before clipping and noise, ``(trials, 1, points)``, in symbols or nats."""
+    rng = block_rng(prepared.seed, block)
+    prints = nested_fingerprints(prepared.law, prepared.ns, prepared.block_trials, rng)
+    sums = prints.totals(prepared.tables) + prepared.constants[:, None]
+    return np.asarray(sums.T[:, None, :])
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of the error along the sample size, in the goal's unit.
+
+    Attributes
+    ----------
+    n : (sizes,) float array
+        Sample sizes, increasing; real numbers between the whole ones.
+    bias, variance, sensitivity : (sizes,) float arrays
+        What the squared error is made of.
+    doubt : (sizes,) float array
+        Standard error of the variance.
+    """
+
+    n: FloatArray
+    bias: FloatArray
+    variance: FloatArray
+    doubt: FloatArray
+    sensitivity: FloatArray
+
+    def errors(self, epsilon: float | None) -> tuple[FloatArray, FloatArray]:
+        """Return the root-mean-square error and its standard error; without privacy for None."""
+        noise = 0.0 if epsilon is None else 2 * (self.sensitivity / epsilon) ** 2
+        total = np.sqrt(self.bias**2 + self.variance + noise)
+        return total, np.divide(self.doubt, 2 * total, out=np.zeros_like(total), where=total > 0)
+
+    def bound(self, epsilon: float) -> FloatArray:
+        """Return a bound on the error: the variance is at most ``n Δ²/4`` (Lem 32)."""
+        return np.sqrt(self.bias**2 + (self.n / 4 + 2 / epsilon**2) * self.sensitivity**2)
+
+
+def parts_at_points(prepared: Prepared, blocks: FloatArray) -> Parts:
+    """Take the error apart at the simulated sample sizes; the mean is exact, so squares about it give the variance."""
+    off = ((blocks - prepared.means) / prepared.scales) ** 2
+    runs = off.shape[0]
+    doubt = off.std(axis=0, ddof=1) / math.sqrt(runs) if runs > 1 else np.zeros(off.shape[1])
+    at = np.searchsorted(prepared.places, prepared.ns)
+    return Parts(prepared.ns.astype(np.float64), prepared.bias[at], off.mean(axis=0), doubt, prepared.sensitivity[at])
+
+
+def parts_at(prepared: Prepared, points: Parts, n: FloatArray) -> Parts:
+    """Interpolate the parts at any sample sizes: exact ones between many places, the spread between simulated ones."""
+    knots, places, x = np.log(points.n), np.log(prepared.places), np.log(n)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(points.variance > 0, points.doubt / points.variance, 0.0)
+    variance = PchipInterpolator(knots, np.sqrt(points.variance))(x) ** 2
+    return Parts(
+        np.asarray(n, dtype=np.float64),
+        PchipInterpolator(places, prepared.bias)(x),
+        variance,
+        variance * np.interp(x, knots, share),
+        np.maximum(PchipInterpolator(places, prepared.sensitivity)(x), 0.0),
+    )
+
+
+def parts_between(prepared: Prepared, points: Parts) -> Parts:
+    """Interpolate the parts on a fine grid."""
+    pieces = [np.geomspace(a, b, STEPS + 1) for a, b in pairwise(points.n.tolist())]
+    return parts_at(prepared, points, np.unique(np.concatenate([points.n, *(piece[1:-1] for piece in pieces)])))
+
+
+@dataclass(frozen=True)
+class Found:
+    """A sample size that reaches a target.
+
+    Attributes
+    ----------
+    n : float
+        The sample size, a real number; NaN where the target is not reached.
+    error : float
+        Its standard error.
+    place : {"inside", "smallest", "never"}
+        Whether it lies inside the range, the smallest size already reaches the target, or none does.
+    again : float
+        Where the error exceeds the target again, NaN if it does not.
+    """
+
+    n: float
+    error: float
+    place: Literal["inside", "smallest", "never"]
+    again: float = math.nan
+
+    @property
+    def people(self) -> int:
+        """The smallest whole number that reaches the target; a fiftieth of a person counts as rounding."""
+        return math.ceil(self.n - 0.02)
+
+
+def smallest_size(n: FloatArray, errors: FloatArray, doubts: FloatArray, target: float) -> Found:
+    """Find the smallest sample size whose error is at most ``target``, by bisection between points of a curve.
+
+    On logarithmic axes the curve is straight between neighbouring points, so one step ends the bisection. The
+    standard error is that of the error there, over the slope.
+    """
+    good = np.flatnonzero(errors <= target)
+    if not good.size:
+        return Found(math.nan, math.nan, "never")
+    first = int(good[0])
+    over = np.flatnonzero(errors[first:] > target * (1 + 1e-9))
+    again = float(n[first + int(over[0])]) if over.size else math.nan
+    if first == 0:
+        return Found(float(n[0]), 0.0, "smallest", again)
+    a, b = first - 1, first
+    x = np.log(n[[a, b]])
+    y = np.log(np.maximum(errors[[a, b]], 1e-300))
+    share = (math.log(target) - y[0]) / (y[1] - y[0])
+    size = math.exp(x[0] + share * (x[1] - x[0]))
+    doubt = (1 - share) * doubts[a] + share * doubts[b]
+    slope = (y[0] - y[1]) / (x[1] - x[0])
+    return Found(size, size * doubt / (target * slope), "inside", again)
+
+
+def people_needed(fine: Parts, target: float, epsilon: float | None) -> Found:
+    """Sample size that reaches a target error at this ε, or without privacy for None."""
+    return smallest_size(fine.n, *fine.errors(epsilon), target)
+
+
+def exact_bound(goal: Any, law: DiscreteLaw, n: int, epsilon: float) -> float:
+    """Return the bound on the error with n records: exact bias, ``n Δ²/4`` and noise; a theorem here (Lem 32)."""
+    bias, sensitivity = exact_parts(goal, law, n)
+    return math.sqrt(bias**2 + (n / 4 + 2 / epsilon**2) * sensitivity**2)
+
+
+def people_for_sure(prepared: Prepared, fine: Parts, target: float, epsilon: float) -> Found:
+    """Find the sample size at which the bound reaches the target; undoes :func:`exact_bound` within one record."""
+    bounds = fine.bound(epsilon)
+    found = smallest_size(fine.n, bounds, np.zeros_like(bounds), target)
+    if found.place != "inside":
+        return found
+    n, lowest, highest = found.n, float(fine.n[0]), float(fine.n[-1])
+    place = int(np.clip(np.searchsorted(fine.n, n), 1, fine.n.size - 1))
+    slope = math.log(bounds[place] / bounds[place - 1]) / math.log(fine.n[place] / fine.n[place - 1])
+    for _ in range(4):
+        whole = round(n)
+        better = whole * (target / exact_bound(prepared.goal, prepared.law, whole, epsilon)) ** (1 / slope)
+        better = min(max(better, lowest), highest)
+        moved, n = abs(better - n), better
+        if moved < 1:  # the slope is right to a few percent, so what is left is far below one record
+            break
+    return Found(n, 0.0, "inside", found.again)
+
+
+# ---- the coin: both ways in closed form ----
+
+
+def coin_error(n: float, epsilon: float) -> float:
+    """Return the root-mean-square error of a private share of heads of a fair coin: ``1/(4n) + 2/(n ε)²``, rooted."""
+    return math.sqrt(COIN_VARIANCE / n + 2 / (n * epsilon) ** 2)
+
+
+def coin_people(target: float, epsilon: float) -> float:
+    """Return the sample size that :func:`coin_error` reaches a target at; undoes it.
+
+    Examples
+    --------
+    >>> round(coin_people(coin_error(1000, 0.1), 0.1), 6)
+    1000.0
+    """
+    return (COIN_VARIANCE + math.sqrt(COIN_VARIANCE**2 + 8 * (target / epsilon) ** 2)) / (2 * target**2)
+
+
+def coin_epsilon(n: float, target: float) -> float | None:
+    """Return the ε that :func:`coin_error` reaches a target at, or None where n records never do."""
+    room = target**2 - COIN_VARIANCE / n
+    return math.sqrt(2 / room) / n if room > 0 else None
+
+
+def epsilon_needed(
+    bias: FloatArray, variance: FloatArray, doubt: FloatArray, sensitivity: FloatArray, target: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return ``sqrt(2) Δ/sqrt(target² - bias² - variance)`` and its standard error; NaN where there is no room.
+
+    Properties §2: the ε at which an unclipped answer has this error.
+    """
+    room = target**2 - bias**2 - variance
+    safe = np.where(room > 0, room, np.nan)
+    epsilon = math.sqrt(2.0) * sensitivity / np.sqrt(safe)
+    return epsilon, epsilon * doubt / (2 * safe)
+
+
+def error_formulas(goal: Any, prepared: Prepared, n: int, epsilon: float, target: float) -> tuple[Formula, ...]:
+    """Write estimator, release, error algebra and bound at one n and ε, with the current numbers."""
+    bias, delta = exact_parts(goal, prepared.law, n)
+    tex, source = goal.tex
+    rate = goal.rate(prepared.law, target, epsilon)
+    return (
+        Formula(f"Estimator: {goal.name.lower()}", tex, rf"n = {n:,}", "exact", source),
+        Formula(
+            "Error with privacy",
+            r"R^2=\mathrm{bias}^2+\mathrm{Var}+2\Delta^2/\varepsilon^2",
+            rf"\mathrm{{bias}} = {bias:.4g},\quad\sqrt2\,\Delta/\varepsilon = {math.sqrt(2) * delta / epsilon:.4g}",
+            "exact",
+            "properties §2 (derived; for unclipped answers)",
+        ),
+        Formula(
+            "At most, for this distribution",
+            r"R^2\le\mathrm{bias}^2+\tfrac n4\Delta^2+2\Delta^2/\varepsilon^2",
+            rf"R\le{exact_bound(goal, prepared.law, n, epsilon):.4g}\quad(n = {n:,})",
+            "bound",
+            "Lemma 32, properties §2",
+        ),
+        Formula(
+            "A coin, for comparison",
+            r"R^2=\frac1{4n}+\frac2{n^2\varepsilon^2}",
+            rf"R = {target:g}:\quad n = {coin_people(target, epsilon):,.6g}",
+            "exact",
+            "Sec 4.1.1 (derived)",
+        ),
+        *((rate,) if rate is not None else ()),
+    )
+
+
+ASSUMPTIONS: Sequence[str] = (
+    "Neighbours are two samples of the same size n that differ in one record; n and k are public. (properties §0, "
+    "Def. 1)",
+    "One answer is released, with Laplace noise of exact sensitivity, not clipped: the squared error is bias², "
+    "variance and noise variance added up. (properties §1, §2, derived)",
+    "Bias and sensitivity are exact. The variance is simulated at each sample size of the grid, on the same nested "
+    "samples for all sizes, every ε and every target; between them it is interpolated.",
+    "± is two standard errors: that of the error there, divided by the slope of the curve.",
+    "Upper bound: the variance replaced by n Δ²/4 (Lemma 32); for this distribution a theorem.",
+    "The same estimator with and without noise; the polynomial keeps its private tuning in both.",
+    "A coin: the share of heads of a fair coin, with sensitivity 1/n, to the same error; both ways in closed form.",
+)
+
+__all__ = [
+    "ASSUMPTIONS",
+    "CoverageGoal",
+    "EntropyGoal",
+    "Found",
+    "Goal",
+    "Parts",
+    "Prepared",
+    "SupportGoal",
+    "coin_epsilon",
+    "coin_error",
+    "coin_people",
+    "epsilon_needed",
+    "exact_bound",
+    "exact_parts",
+    "people_for_sure",
+    "people_needed",
+    "smallest_size",
+]
