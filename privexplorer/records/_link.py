@@ -214,7 +214,7 @@ def salvage(
         used = set(ignore)
         data = load(cls, todo, used)
         found = problems(cls, data, where)
-        notes += [problem.sentence for problem in found if problem.sentence not in notes]
+        notes = list(dict.fromkeys([*notes, *(problem.sentence for problem in found)]))
         if not found:
             break
         before = {name: list(values) for name, values in todo.items()}

@@ -132,6 +132,7 @@ SALVAGED: list[tuple[str, dict[str, list[str]], Toy, list[str]]] = [
     ("two of several", {"m": ["banana", "smooth", "cherry", "plain"]}, Toy(methods=(Plain(), Smooth())),
      ["“banana”", "“cherry”"]),
     ("all of several", {"m": ["banana"]}, Toy(), ["“banana”"]),
+    ("the same one twice", {"m": ["banana", "banana"], "eps": ["banana"]}, Toy(), ["Privacy loss", "Methods"]),
     ("none of at least one", {"m": ["none"], "seed": ["7"]}, Toy(seed=7), ["Methods"]),
     ("one of several twice", {"m": ["plain", "plain"], "eps": ["2"]}, Toy(epsilon=2.0), ["only once"]),
     ("too many", {"extras": ["plain", "poly", "smooth"]}, Toy(), ["Extras"]),
