@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from privexplorer.errors import DataError, ParameterError
-from privexplorer.records import Record, Scenario, apply, leaves, link_key, link_name, settings, shape
+from privexplorer.records import Record, Scenario, apply, fields, leaves, link_key, link_name, settings, shape
 
 if TYPE_CHECKING:
     from privexplorer.data import Source
@@ -25,16 +25,14 @@ def table_places(cls: type[Record], prefix: str = "", kinds: tuple[tuple[str, st
     """Every place where a record can name a table."""
     from privexplorer.data import TableColumn
 
-    for name, info in cls.model_fields.items():
+    for name, info in fields(cls):
         what, of = shape(info)
         here = prefix + link_key(name, info)
-        inner = (
-            {(): of}
-            if what == "group"
-            else {((here, kind),): member for kind, member in of.items()}
-            if what != "leaf" and name != "kind"
-            else {}
-        )
+        inner: dict[tuple[tuple[str, str], ...], type[Record]] = {}
+        if what == "group":
+            inner = {(): of}
+        elif what != "leaf":
+            inner = {((here, kind),): member for kind, member in of.items()}
         for more, member in inner.items():
             place = TablePlace(f"{here}.{more[0][1]}." if more else f"{here}.", (*kinds, *more))
             if issubclass(member, TableColumn):

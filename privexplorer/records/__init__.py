@@ -21,7 +21,18 @@ from privexplorer.records._base import (
 )
 from privexplorer.records._link import apply, dump, link_name, load, near, nearest, salvage, text, unknown_name
 from privexplorer.records._sentences import Problem, problems, rule, validated
-from privexplorer.records._walk import Leaf, Setting, extra, leaf, leaves, link_key, settings, shape, start_value
+from privexplorer.records._walk import (
+    Leaf,
+    Setting,
+    extra,
+    fields,
+    leaf,
+    leaves,
+    link_key,
+    settings,
+    shape,
+    start_value,
+)
 
 __all__ = [
     "Accuracy",
@@ -43,6 +54,7 @@ __all__ = [
     "dump",
     "extra",
     "field",
+    "fields",
     "leaf",
     "leaves",
     "link_key",

@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 from privexplorer.errors import ParameterError
 from privexplorer.records._base import Record, RecordT
 from privexplorer.records._sentences import problems, validated
-from privexplorer.records._walk import Setting, leaf, link_key, settings, shape, start_value
+from privexplorer.records._walk import Setting, fields, leaf, link_key, settings, shape, start_value
 
 Query = Mapping[str, Sequence[str]]
 NONE = "none"
@@ -105,9 +105,7 @@ def read(info: FieldInfo, raw: str) -> Any:
 def dump(record: Record, default: Record | None = None, prefix: str = "") -> list[tuple[str, str]]:
     """Write a record as ``[(name, text)]`` in the order of its fields: only what differs from the defaults."""
     out: list[tuple[str, str]] = []
-    for field_name, info in type(record).model_fields.items():
-        if field_name == "kind":
-            continue
+    for field_name, info in fields(type(record)):
         value, name = getattr(record, field_name), prefix + link_key(field_name, info)
         start = start_value(info, field_name, default)
         what, _ = shape(info)
@@ -133,9 +131,7 @@ def load(
 ) -> dict[str, Any]:
     """Turn ``{name: [texts]}`` into plain data for validation; ``used`` collects the names understood."""
     out: dict[str, Any] = {}
-    for field_name, info in cls.model_fields.items():
-        if field_name == "kind":
-            continue
+    for field_name, info in fields(cls):
         name = prefix + link_key(field_name, info)
         used.add(name)
         got = query.get(name)
@@ -308,9 +304,7 @@ def link_name(cls: type[Record], key: str, query: Mapping[str, Sequence[str]]) -
     prefix, parts = "", key.split(".")
     while parts:
         word = parts.pop(0)
-        field_name = next(
-            (f for f, i in here.model_fields.items() if f != "kind" and word in (f, link_key(f, i))), None
-        )
+        field_name = next((f for f, i in fields(here) if word in (f, link_key(f, i))), None)
         if field_name is None:
             break
         info = here.model_fields[field_name]

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 
 from privexplorer.errors import ParameterError
 from privexplorer.records._base import Record, RecordT
-from privexplorer.records._walk import Leaf, leaf, shape
+from privexplorer.records._walk import Leaf, fields, leaf, shape
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def locate(cls: type[Record], loc: tuple[Any, ...]) -> tuple[list[str], FieldInf
 
 def known_names(record: type[Record]) -> list[str]:
     """Names that a record understands in a file."""
-    return [name for name in record.model_fields if name != "kind"]
+    return [name for name, _ in fields(record)]
 
 
 def sentence(cls: type[Record], error: Mapping[str, Any], where: str) -> str:

@@ -37,6 +37,17 @@ def is_record(annotation: Any) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 
+def fields(cls: type[Record]) -> Iterator[tuple[str, FieldInfo]]:
+    """Fields that somebody can set: all but the tag that says which kind a record is.
+
+    A tag is a field ``kind`` with one possible value; a field of that name with several is a choice like any other.
+    """
+    for name, info in cls.model_fields.items():
+        annotation = bare(info.annotation)
+        if name != "kind" or get_origin(annotation) is not Literal or len(get_args(annotation)) > 1:
+            yield name, info
+
+
 Shape = tuple[Literal["union", "several", "group", "leaf"], Any]
 
 
@@ -139,9 +150,7 @@ def settings(cls: type[Record]) -> tuple[Setting, ...]:
 
 
 def _settings(cls: type[Record], name: str, path: str, title: str) -> Iterator[Setting]:
-    for field_name, info in cls.model_fields.items():
-        if field_name == "kind":
-            continue
+    for field_name, info in fields(cls):
         here, there = name + link_key(field_name, info), path + field_name
         words = ", ".join(part for part in (title, info.title or field_name) if part)
         what, of = shape(info)
@@ -156,9 +165,7 @@ def _settings(cls: type[Record], name: str, path: str, title: str) -> Iterator[S
 
 def leaves(record: Record, prefix: str = "") -> Iterator[tuple[str, Any]]:
     """``(link name, value)`` of everything that a form shows for this record."""
-    for field_name, info in type(record).model_fields.items():
-        if field_name == "kind":
-            continue
+    for field_name, info in fields(type(record)):
         value, name = getattr(record, field_name), prefix + link_key(field_name, info)
         what, _ = shape(info)
         if what == "union":

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pydantic
@@ -67,6 +67,13 @@ def leaf_values(info: FieldInfo) -> st.SearchStrategy[Any]:
     return st.none() | one if what.optional else one
 
 
+def settable(cls: type[Record]) -> Iterator[tuple[str, FieldInfo]]:
+    """Fields of a record without the tag of its kind (a tag has one value only)."""
+    for name, info in cls.model_fields.items():
+        if name != "kind" or len(get_args(info.annotation)) > 1:
+            yield name, info
+
+
 def field_data(info: FieldInfo) -> st.SearchStrategy[Any]:
     """Plain data for one field."""
     what, of = shape(info)
@@ -82,7 +89,7 @@ def field_data(info: FieldInfo) -> st.SearchStrategy[Any]:
 
 def record_data(cls: type[Record], kind: str | None = None) -> st.SearchStrategy[dict[str, Any]]:
     """Plain data for a record, every field filled in."""
-    fields = {name: field_data(info) for name, info in cls.model_fields.items() if name != "kind"}
+    fields = {name: field_data(info) for name, info in settable(cls)}
     return st.fixed_dictionaries({**({"kind": st.just(kind)} if kind else {}), **fields})
 
 
@@ -107,7 +114,7 @@ BOUNDS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal", 
 
 def records(cls: type[Record]) -> st.SearchStrategy[Any]:
     """Instances of a record: each field at its default or anywhere inside its bounds."""
-    fields = {name: field_data(info) for name, info in cls.model_fields.items() if name != "kind"}
+    fields = {name: field_data(info) for name, info in settable(cls)}
     return st.fixed_dictionaries({}, optional=fields).filter(fits(cls)).map(cls.model_validate)
 
 
@@ -167,9 +174,7 @@ class Place:
 
 def places(cls: type[Record], root: type[Record] | None = None, steps: Any = ()) -> Iterator[Place]:
     """Every field of a record, groups and all kinds included."""
-    for name, info in cls.model_fields.items():
-        if name == "kind":
-            continue
+    for name, info in settable(cls):
         yield Place(root or cls, steps, name, info)
         what, of = shape(info)
         key = link_key(name, info)

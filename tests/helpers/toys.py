@@ -93,6 +93,7 @@ class Window(Record):
     start: Annotated[int, Number] = field(1, "Start", ge=0, le=1000)
     stop: Annotated[int, Number] = field(10, "Stop", ge=0, le=1000)
     edge: Shape = field(Flat(), "Edge")
+    kind: Literal["auto", "round"] = field("auto", "Kind of window", "A choice, not a tag.", key="as")
 
     def model_post_init(self, context: object, /) -> None:
         if self.start > self.stop:
