@@ -402,7 +402,7 @@ def predictability(
     >>> from privexplorer.predictability.moments import moment_summary
     >>> x = np.arange(1.0, 9.0)
     >>> summary = moment_summary([0, 0, 0, 1, 0, 1, 1, 1], x - x.mean())
-    >>> predictability(summary, shard_size(0.25, 8), [[4.0]], noise_scale="paper").printed
+    >>> predictability(summary, shard_size(0.25, 8), [[2.0]], noise_scale="paper").printed
     array([0.51697769])
     """
     multiplier = size.multiplier(noise_scale)
