@@ -42,6 +42,8 @@ from privexplorer.studies.support_size import too_many
 STEPS = 12
 """Places between two simulated sample sizes at which errors are looked up."""
 COIN_VARIANCE = 0.25
+ROOM = 1e-12
+"""Less room for noise than this share of the squared target is rounding."""
 LARGEST = 1_000_000
 """Largest sample that is simulated: tables have one entry per count."""
 
@@ -498,7 +500,7 @@ def coin_people(target: float, epsilon: float) -> float:
 def coin_epsilon(n: float, target: float) -> float | None:
     """Return the ε that :func:`coin_error` reaches a target at, or None where n records never do."""
     room = target**2 - COIN_VARIANCE / n
-    return math.sqrt(2 / room) / n if room > 0 else None
+    return math.sqrt(2 / room) / n if room > ROOM * target**2 else None
 
 
 def epsilon_needed(
@@ -509,7 +511,7 @@ def epsilon_needed(
     Properties §2: the ε at which an unclipped answer has this error.
     """
     room = target**2 - bias**2 - variance
-    safe = np.where(room > 0, room, np.nan)
+    safe = np.where(room > ROOM * target**2, room, np.nan)
     epsilon = math.sqrt(2.0) * sensitivity / np.sqrt(safe)
     return epsilon, epsilon * doubt / (2 * safe)
 

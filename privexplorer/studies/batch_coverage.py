@@ -74,7 +74,7 @@ class BatchScenario(Scenario):
         "Range of m",
         "Values above n are left out.",
         key="lengths",
-        group="Method",
+        group="Goal",
         advanced=True,
     )
     trials: Trials = 300

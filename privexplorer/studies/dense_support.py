@@ -258,7 +258,7 @@ class DenseSupportStudy(Study[DenseScenario]):
             ),
             Card(
                 "Draws to see all",
-                significant(expected, 4),
+                significant(expected),
                 f"simulated {value}"[:18],
                 f"k (1 + 1/2 + … + 1/k), exact; simulated {value} {around}.",
             ),
@@ -503,7 +503,8 @@ ASSUMPTIONS = (
     "(properties §6)",
     "Neighbours are two samples of the same size n that differ in one record; one number is released, with Laplace "
     "noise of scale min(1, 3k/n)/ε, integrated exactly. (Lem 3)",
-    "A value counts in full once it is seen n/(3k) times; the estimate never exceeds the true number. (Sec 4.4.2.1)",
+    "A value counts in full once it is seen n/(3k) times; the estimate never exceeds the true number. Counts are whole "
+    "numbers, so chances jump where n/(3k) passes one. (Sec 4.4.2.1)",
     "The printed argument for 9 k ln(1/α) bounds a chance by 1/(4.5 α k), which points the wrong way; each value is "
     "missed with chance at most α², and Markov's inequality gives α. (E11, derived)",
     "Sample sizes share records, so their points move together; the draws until all are seen are simulated apart.",

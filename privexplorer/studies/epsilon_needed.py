@@ -22,7 +22,7 @@ from privexplorer.studies.result import Card, Formula, Note, Result, tidy
 from privexplorer.studies.words import percent, plus_minus, significant, whole, with_unit
 
 PANELS = {"error": "error against ε", "people": "ε against n"}
-NAMES = ("ε needed", "ε that is surely enough", "ε for a coin")
+LARGEST_EPSILON = 50.0
 
 
 class AbsoluteTarget(Record):
@@ -89,7 +89,7 @@ class EpsilonNeededScenario(Scenario):
         "What do you want to know?",
         "Errors of coverage are shares of the further records, errors of support size shares of k.",
         key="goal",
-        group="Goal",
+        group="Data",
         discriminator="kind",
     )
     target: Target = field(
@@ -501,8 +501,8 @@ def coins(points: goals.Parts, wanted: FloatArray) -> FloatArray:
 
 
 def kept(name: str, x: Any, y: FloatArray, error: Any) -> tuple[str, Any, Any, Any]:
-    """Keep the points that have a number."""
-    good = np.isfinite(y)
+    """Keep the points that have a number, and one that is a promise of privacy at all."""
+    good = np.isfinite(y) & (y <= LARGEST_EPSILON)
     return name, x[good], y[good], np.broadcast_to(np.asarray(error, dtype=np.float64), y.shape)[good]
 
 

@@ -201,14 +201,14 @@ class RegimeScenario(Scenario):
         ends=("more private", "more accurate"),
     )
     epsilons: RealGrid = field(
-        RealGrid(low=1e-5, high=10.0, points=61), "Range of ε", key="grid", group="Method", advanced=True
+        RealGrid(low=1e-5, high=10.0, points=61), "Range of ε", key="grid", group="You", advanced=True
     )
     sizes: Grid = field(
         Grid(low=2, high=1_000_000, points=60),
         "Range of the size m or k",
         "For the second chart.",
         key="sizes",
-        group="Method",
+        group="Data",
         advanced=True,
     )
 

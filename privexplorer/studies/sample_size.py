@@ -36,7 +36,7 @@ class SampleSizeScenario(Scenario):
         "What do you want to know?",
         "Errors of coverage are shares of the further records, errors of support size shares of k.",
         key="goal",
-        group="Goal",
+        group="Data",
         discriminator="kind",
     )
     target: Annotated[float, Number] = field(
@@ -87,8 +87,8 @@ class SampleSize(Study[SampleSizeScenario]):
     late: ClassVar[frozenset[str]] = frozenset({"target", "epsilon", "trials"})
     views: ClassVar[Mapping[str, str]] = {
         "error": "Error against n",
-        "epsilon": "People against ε",
-        "target": "People against the target",
+        "epsilon": "Against ε",
+        "target": "Against the target",
     }
     rows: ClassVar[tuple[str, ...]] = ("T-Lem25", "T-Lem32", "T-CoinRef")
 
@@ -107,7 +107,7 @@ class SampleSize(Study[SampleSizeScenario]):
                 ),
             ),
             Preset(
-                "What three times the sample shows",
+                "Three times the sample",
                 make(
                     goal=goals.CoverageGoal(),
                     target=0.02,

@@ -47,7 +47,7 @@ def test_coin_round_trips() -> None:
             target = goals.coin_error(n, epsilon)
             assert goals.coin_people(target, epsilon) == pytest.approx(n, rel=1e-12)
             assert goals.coin_epsilon(n, target) == pytest.approx(epsilon, rel=1e-9)
-    assert goals.coin_epsilon(100, 0.0499) is None  # 1/(4n) alone is too much
+    assert goals.coin_epsilon(100, 0.05) is None  # 1/(4n) alone is too much
     assert goals.coin_error(1_000, 0.1) == pytest.approx(math.sqrt(1 / 4_000 + 2 / 100**2), rel=1e-12)
 
 
