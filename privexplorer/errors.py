@@ -42,4 +42,11 @@ class Cancelled(PrivExplorerError):
     """A run was stopped on request before it was complete."""
 
 
-__all__ = ["Cancelled", "ConvergenceError", "DataError", "ParameterError", "PrivExplorerError", "UnsupportedCombination"]
+__all__ = [
+    "Cancelled",
+    "ConvergenceError",
+    "DataError",
+    "ParameterError",
+    "PrivExplorerError",
+    "UnsupportedCombination",
+]

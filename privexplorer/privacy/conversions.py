@@ -231,9 +231,7 @@ def zcdp_delta_at(rho: float, epsilon: float) -> float:
         low -= 1.0 + abs(low)
     best, _ = bisect(slope, low, high)
     excess = math.exp(best)
-    log_delta = (
-        excess * ((1.0 + excess) * rho - epsilon) - best + (1.0 + excess) * (best - math.log1p(excess))
-    )
+    log_delta = excess * ((1.0 + excess) * rho - epsilon) - best + (1.0 + excess) * (best - math.log1p(excess))
     return min(1.0, math.exp(log_delta)) if log_delta < 0 else 1.0
 
 

@@ -827,9 +827,10 @@ def test_edits_between_fingerprints_by_search() -> None:
             shell = {reached for part in shell for reached in steps[part]} - distance.keys()
             distance |= dict.fromkeys(shell, max(distance.values()) + 1)
         for end, expected in distance.items():
-            assert (
-                properties.fingerprint_edits(reference.fingerprint(start), reference.fingerprint(end)) == expected
-            ), (start, end)
+            assert properties.fingerprint_edits(reference.fingerprint(start), reference.fingerprint(end)) == expected, (
+                start,
+                end,
+            )
 
 
 # ---------------------------------------------------------------------------------------------------------- the map
@@ -846,9 +847,7 @@ def test_every_row_of_the_chapter_names_an_existing_test() -> None:
     assert len(mapping) == 68
     functions = {
         file: {
-            item.name
-            for item in ast.parse((root / file).read_text("utf-8")).body
-            if isinstance(item, ast.FunctionDef)
+            item.name for item in ast.parse((root / file).read_text("utf-8")).body if isinstance(item, ast.FunctionDef)
         }
         for file in {node.partition("::")[0] for node in mapping.values()}
     }
