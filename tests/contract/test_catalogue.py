@@ -154,12 +154,12 @@ def test_seed_changes_the_numbers(study: AnyStudy) -> None:
 
 
 @each
-def test_more_trials_keep_the_first_ones(study: AnyStudy) -> None:
+def test_more_trials_are_more_blocks(study: AnyStudy) -> None:
     scenario = scenario_of(study.id)
     if not blocks_of(study.id) or "trials" not in type(scenario).model_fields:
         return
     assert "trials" in study.late
-    more = scenario.model_copy(update={"trials": 2 * scenario.trials})
+    more = scenario.model_copy(update={"trials": 5_000})
     assert study.blocks(more) > study.blocks(scenario)
 
 
@@ -171,7 +171,8 @@ def test_a_draft_says_how_many_runs_it_has(study: AnyStudy) -> None:
         assert whole.runs == 0
         return
     draft = study.assemble(scenario, prepared_of(study.id), blocks[:1])
-    assert 0 < draft.runs < whole.runs
+    assert 0 < draft.runs <= whole.runs
+    assert draft.runs < whole.runs or len(draft.frame) < len(whole.frame), "a draft passes for the whole"
     assert list(draft.frame.columns) == list(whole.frame.columns)
     for view in study.views or ("",):
         assert study.chart(draft, view).marks()
