@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import spec_reference as reference
+from scipy import integrate, stats
 
 from privexplorer import distributions, properties
 
@@ -136,3 +137,85 @@ def test_epsilon_at_which_the_error_grows(
     for column, printed in enumerate((small_cost, doubling)):
         assert low[column] == pytest.approx(printed[0], rel=0.18)
         assert high[column] == pytest.approx(printed[1], rel=0.18)
+
+
+def test_smaller_closed_forms() -> None:
+    assert properties.support_coverage_records(200, 0.05) == pytest.approx(200 * math.log(60), rel=1e-12)
+    assert properties.laplace_failure(0.25, 0.5) == pytest.approx(math.exp(-2), rel=1e-12)
+    assert properties.inflation(0.4, 0.02, 0.3) == pytest.approx(
+        math.sqrt(1 + 2 * 0.02**2 / (0.4**2 * 0.3**2)) - 1, rel=1e-12
+    )
+    target = 0.5
+    epsilon = properties.epsilon_for_rmse(target, -0.3, 0.05, 0.02)
+    assert epsilon == pytest.approx(math.sqrt(2) * 0.02 / math.sqrt(target**2 - 0.14), rel=1e-12)
+    assert properties.epsilon_for_rmse(0.3, -0.3, 0.05, 0.02) is None
+    assert properties.noise_share(5.0, 0.5, 1000) == pytest.approx(math.sqrt(2) * 10 / 1000, rel=1e-12)
+    horizon = properties.prediction_horizon(np.array([1.0, 2.0, 4.0]), np.array([0.1, 0.2, 0.4]), 0.3)
+    assert horizon == pytest.approx(3.0, rel=1e-12)
+
+
+def test_sensitivity_condition_of_lemma_25() -> None:
+    # D: the smallest n with sensitivity at most accuracy * epsilon, by looking at every n
+    limit = 0.1 * 0.5
+    by_hand = next(n for n in range(2, 10_000) if stats.bernoulli(1 / n).entropy() <= limit)
+    found = properties.sensitivity_sample_size(lambda n: plug_in.sensitivity(n, 10), limit)
+    assert found == by_hand
+
+    # and the other way round: the smallest epsilon at which a rate asks for at most n records
+    def records(epsilon: float) -> float:
+        return properties.coin_sample_size(0.1, epsilon)
+
+    assert properties.smallest_epsilon(records, 150.0) == pytest.approx(10 / 50, rel=1e-6)
+
+
+def test_parts_of_a_simulated_error() -> None:
+    rng = np.random.default_rng(5)
+    estimates = rng.normal(2.5, 0.4, 400)
+    parts = properties.error_parts(estimates, 2.0)
+    errors = estimates - 2.0
+    assert parts.trials == 400
+    assert parts.bias == pytest.approx(errors.mean(), rel=1e-12)
+    assert parts.mse == pytest.approx(np.mean(errors**2), rel=1e-12)
+    assert parts.variance == pytest.approx(parts.mse - parts.bias**2, rel=0.01)
+    assert parts.bias_std_error == pytest.approx(errors.std(ddof=1) / 20, rel=0.01)
+    rmse, error = reference.rmse_with_error(errors)
+    assert parts.rmse == pytest.approx(rmse, rel=1e-12)
+    assert parts.rmse_std_error == pytest.approx(error, rel=0.01)
+
+
+def test_clipped_release_error_by_quadrature() -> None:
+    values, target, scale = np.array([0.2, 1.4, 3.0]), 1.0, 0.6
+    measured = properties.private_squared_errors(values, target, 0.3, 0.5, low=0.0, high=2.0)
+    law = stats.laplace(scale=scale)
+    for value, error in zip(values, measured, strict=True):
+        inside, _ = integrate.quad(
+            lambda x, v=value: (x - target) ** 2 * law.pdf(x - v), 0, 2, points=[min(value, 2.0)], epsabs=1e-12
+        )
+        expected = inside + target**2 * law.cdf(-value) + (2 - target) ** 2 * law.sf(2 - value)
+        assert error == pytest.approx(expected, rel=1e-8)
+
+
+def test_hard_pairs_know_their_size_and_gap() -> None:
+    pair = properties.coverage_pair(100, 0.1)
+    # one alphabet for both: the m (1 + accuracy) symbols of the first and the heavy one of the second
+    assert pair.first.k == pair.second.k == 111
+    assert (pair.first.support_size(), pair.second.support_size()) == (110, 101)
+    assert pair.gap == pytest.approx(65.86593164 - 60.8780471, rel=1e-8)
+    assert pair.sample_size(0.5) == pytest.approx(1.1 / (0.5 * 0.1), rel=1e-12)
+    for law, n in ((pair.first.law(), 110), (pair.second.law(), 101)):
+        assert law.support_size() == n
+        assert math.fsum(law.probabilities) == pytest.approx(1.0, abs=1e-12)
+    pair = properties.support_pair(100, 0.1)
+    assert (pair.first.support_size(), pair.second.support_size()) == (100, 90)
+
+
+def test_edits_between_simulated_samples() -> None:
+    first = distributions.Uniform(k=100).law().sample_fingerprints(50, 20, np.random.default_rng(1))
+    second = distributions.Uniform(k=200).law().sample_fingerprints(50, 20, np.random.default_rng(2))
+    edits = properties.nested_edits(first, second)
+    assert edits.shape == (1, 20)
+    for trial in range(20):
+        one, two = (
+            {i: int(c) for i, c in enumerate(sample.dense()[trial]) if i > 0 and c > 0} for sample in (first, second)
+        )
+        assert edits[0, trial] == properties.fingerprint_edits(one, two)
