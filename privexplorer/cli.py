@@ -530,7 +530,8 @@ def _cluster(address: str) -> Iterator[Any]:
         distributed: Any = importlib.import_module("distributed")
     except ImportError:
         raise ParameterError("A cluster needs a further package; install privexplorer[cluster].") from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in ("distributed", *(one for one in logging.root.manager.loggerDict if one.startswith("distributed."))):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # a lost connection is told in one sentence, below
 
     async def knock() -> None:
         async with asyncio.timeout(CLUSTER_SECONDS):

@@ -467,6 +467,35 @@ def test_cluster_that_does_not_answer(capsys: Capture, monkeypatch: pytest.Monke
     assert not faults(err.strip())
 
 
+def test_cluster_that_fails_during_the_run(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What goes wrong with the cluster is told as such; a bug of a study is not."""
+    from contextlib import nullcontext
+
+    from distributed.client import FutureCancelledError
+    from distributed.comm import CommClosedError
+
+    def failing(error: Exception) -> Any:
+        def run_(*_: Any, **__: Any) -> None:
+            raise error
+
+        return run_
+
+    monkeypatch.setattr(cli, "_cluster", lambda address: nullcontext())
+    for error, said in (
+        (CommClosedError("gone"), "The cluster at “tcp://x:1” was lost during the run; start it again.\n"),
+        (FutureCancelledError("key", "lost"), "The cluster at “tcp://x:1” was lost during the run; start it again.\n"),
+        (ModuleNotFoundError("privexplorer"), "The workers of the cluster at “tcp://x:1” cannot load privexplorer; "),
+    ):
+        monkeypatch.setattr("privexplorer.studies.base.Study.run", failing(error))
+        code, out, err = run(capsys, *RUN, "--cluster", "tcp://x:1")
+        assert (code, out) == (2, "")
+        assert err.startswith(said)
+        assert not faults(err.strip())
+    monkeypatch.setattr("privexplorer.studies.base.Study.run", failing(ZeroDivisionError()))
+    with pytest.raises(ZeroDivisionError):
+        cli.main([*RUN, "--cluster", "tcp://x:1"])
+
+
 # --- as a process -------------------------------------------------------------------------------------------------
 
 
