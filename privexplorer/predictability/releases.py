@@ -100,13 +100,16 @@ class FittedRelease(ABC):
         raise UnsupportedCombination(self.attack_reason() or "No attacker can be simulated for this release.")
 
     def moments_at(self, design: FloatArray, parameters: FloatArray) -> FloatArray:
-        """Return moments at any parameters: ``(..., n, f)`` and ``(..., d)`` to ``(..., n, m)``."""
+        """Return moments at any parameters, many samples at once.
+
+        ``design`` has shape ``(f, samples, n)``, ``parameters`` ``(samples, d)``; the result ``(m, samples, n)``.
+        """
         raise UnsupportedCombination(self.attack_reason() or "No attacker can be simulated for this release.")
 
     def jacobian_at(self, design: FloatArray, parameters: FloatArray, weights: FloatArray | None) -> FloatArray:
-        """Return the mean derivative at any parameters: ``(..., n, f)`` to ``(..., m, d)``.
+        """Return the mean derivative at any parameters, shape ``(samples, m, d)``.
 
-        ``weights`` (``(..., n)``) are importance weights; None for ones.
+        ``design`` has shape ``(f, samples, n)``; ``weights`` (``(samples, n)``) are importance weights, None for ones.
         """
         raise UnsupportedCombination(self.attack_reason() or "No attacker can be simulated for this release.")
 
@@ -180,12 +183,12 @@ class FittedStatistic(FittedRelease):
 
     def moments_at(self, design: FloatArray, parameters: FloatArray) -> FloatArray:
         """Return Γ - λ/factor."""
-        return np.asarray(design - (parameters / self.factor)[..., None, :])
+        return np.asarray(design - (parameters / self.factor).T[:, :, None])
 
     def jacobian_at(self, design: FloatArray, parameters: FloatArray, weights: FloatArray | None) -> FloatArray:
         """Return J, which no data change."""
-        mean = np.ones(design.shape[:-2]) if weights is None else weights.mean(axis=-1)
-        return np.asarray(mean[..., None, None] * self.jacobian)
+        mean = np.ones(design.shape[1]) if weights is None else weights.mean(axis=-1)
+        return np.asarray(mean[:, None, None] * self.jacobian)
 
     def population(self, table: Table) -> FloatArray:
         """Return the mean times the factor."""
@@ -254,13 +257,13 @@ class FittedQuantile(FittedRelease):
 
     def moments_at(self, design: FloatArray, parameters: FloatArray) -> FloatArray:
         """Return 1{x <= λ} - level."""
-        return np.asarray((design <= parameters[..., None, :]) - self.level)
+        return np.asarray((design <= parameters.T[:, :, None]) - self.level)
 
     def jacobian_at(self, design: FloatArray, parameters: FloatArray, weights: FloatArray | None) -> FloatArray:
         """Return the kernel density of the sample at λ."""
-        bumps = _gauss((design[..., 0] - parameters[..., :1]) / self.bandwidth) / self.bandwidth
+        bumps = _gauss((design[0] - parameters) / self.bandwidth) / self.bandwidth
         mean = bumps.mean(axis=-1) if weights is None else (weights * bumps).mean(axis=-1)
-        return np.asarray(mean[..., None, None])
+        return np.asarray(mean[:, None, None])
 
 
 def _gauss(x: FloatArray) -> FloatArray:
@@ -330,24 +333,42 @@ class FittedModel(FittedRelease):
 
     def moments_at(self, design: FloatArray, parameters: FloatArray) -> FloatArray:
         """Return the gradients at any coefficients."""
-        x = design[..., :-1]
-        residual = predicted(self.loss, np.einsum("...nd,...d->...n", x, parameters)) - design[..., -1]
-        out = x * residual[..., None]
+        x = design[:-1]
+        residual = predicted(self.loss, _linear(x, parameters)) - design[-1]
+        out = x * residual
         if self.penalty:
-            out += self.penalty * parameters[..., None, :]
+            out += self.penalty * parameters.T[:, :, None]
         return np.asarray(out)
 
     def jacobian_at(self, design: FloatArray, parameters: FloatArray, weights: FloatArray | None) -> FloatArray:
         """Return the mean second derivative at any coefficients."""
-        x = design[..., :-1]
-        bend = curvature(self.loss, np.einsum("...nd,...d->...n", x, parameters))
-        if weights is not None:
-            bend = bend * weights
-        out = np.einsum("...ni,...nj->...ij", bend[..., None] * x, x) / x.shape[-2]
+        out = _hessians(self.loss, design[:-1], parameters, weights)
         if self.penalty:
-            share = 1.0 if weights is None else weights.mean(axis=-1)[..., None, None]
-            out = out + self.penalty * share * np.eye(x.shape[-1])
-        return np.asarray(out)
+            share = np.ones(out.shape[0]) if weights is None else weights.mean(axis=-1)
+            out = out + self.penalty * share[:, None, None] * np.eye(out.shape[1])
+        return out
+
+
+def _linear(x: FloatArray, parameters: FloatArray) -> FloatArray:
+    """Return w·x for many samples: ``(d, samples, n)`` and ``(samples, d)`` to ``(samples, n)``."""
+    out = x[0] * parameters[:, :1]
+    for place in range(1, x.shape[0]):
+        out += x[place] * parameters[:, place : place + 1]
+    return np.asarray(out)
+
+
+def _hessians(loss: TrainingLoss, x: FloatArray, parameters: FloatArray, weights: FloatArray | None) -> FloatArray:
+    """Return mean second derivatives without penalty, shape ``(samples, d, d)``."""
+    scaled = x
+    if loss != "squared":
+        scaled = x * curvature(loss, _linear(x, parameters))
+    if weights is not None:
+        scaled = scaled * weights
+    out = np.empty((x.shape[1], x.shape[0], x.shape[0]))
+    for row in range(x.shape[0]):
+        for column in range(row, x.shape[0]):
+            out[:, row, column] = out[:, column, row] = np.einsum("bn,bn->b", scaled[row], x[column])
+    return np.asarray(out / x.shape[2])
 
 
 @dataclass(frozen=True, eq=False)
@@ -454,7 +475,8 @@ class FittedPath(FittedRelease):
 
     def fill(self, table: Table, out: FloatArray) -> None:
         """Write the stacked moments of these rows."""
-        out[:] = self.moments_at(self.design(table), self.parameters)
+        design = np.ascontiguousarray(self.design(table).T)
+        out[:] = self.moments_at(design[:, None, :], self.parameters[None, :])[:, 0, :].T
 
     def design(self, table: Table) -> FloatArray:
         """Return features and outcome side by side."""
@@ -462,33 +484,31 @@ class FittedPath(FittedRelease):
 
     def moments_at(self, design: FloatArray, parameters: FloatArray) -> FloatArray:
         """Return w_{t-1} - w_t - η gradient(w_{t-1}) for every step."""
-        x, y, d = design[..., :-1], design[..., -1], len(self.names)
+        x, y, d = design[:-1], design[-1], len(self.names)
         path = self._path(parameters)
-        out = np.empty((*x.shape[:-1], d * self.steps))
+        out = np.empty((d * self.steps, *y.shape))
         for step in range(self.steps):
-            before, after = path[..., step, :], path[..., step + 1, :]
-            residual = predicted(self.loss, np.einsum("...nd,...d->...n", x, before)) - y
+            before, after = path[:, step], path[:, step + 1]
+            residual = predicted(self.loss, _linear(x, before)) - y
             change = before - after - self.step_size * self.penalty * before
-            out[..., step * d : (step + 1) * d] = change[..., None, :] - self.step_size * residual[..., None] * x
+            out[step * d : (step + 1) * d] = change.T[:, :, None] - self.step_size * residual * x
         return out
 
     def jacobian_at(self, design: FloatArray, parameters: FloatArray, weights: FloatArray | None) -> FloatArray:
         """Return the block matrix with the sample's second derivatives."""
-        x = design[..., :-1]
         path = self._path(parameters)
-        share = np.ones(x.shape[:-1]) if weights is None else weights
-        hessians = []
-        for step in range(self.steps):
-            bend = share * curvature(self.loss, np.einsum("...nd,...d->...n", x, path[..., step, :]))
-            found = np.einsum("...ni,...nj->...ij", bend[..., None] * x, x) / x.shape[-2]
-            hessians.append(found + self.penalty * np.eye(len(self.names)))
-        return self._bidiagonal(np.stack(hessians, axis=-3))
+        share = np.ones(design.shape[1]) if weights is None else weights.mean(axis=-1)
+        ridge = self.penalty * np.eye(len(self.names))
+        hessians = [
+            _hessians(self.loss, design[:-1], path[:, step], weights) / share[:, None, None] + ridge
+            for step in range(self.steps)
+        ]
+        return share[:, None, None] * self._bidiagonal(np.stack(hessians, axis=1))
 
     def _path(self, parameters: FloatArray) -> FloatArray:
-        d = len(self.names)
-        later = parameters.reshape(*parameters.shape[:-1], self.steps, d)
-        first = np.broadcast_to(self.descent.path[0], (*parameters.shape[:-1], 1, d))
-        return np.concatenate([first, later], axis=-2)
+        later = parameters.reshape(parameters.shape[0], self.steps, len(self.names))
+        first = np.broadcast_to(self.descent.path[0], (parameters.shape[0], 1, len(self.names)))
+        return np.concatenate([first, later], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -568,7 +588,7 @@ class FittedStack(FittedRelease):
     def _cut(self, design: FloatArray, parameters: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
         widths = [self._design_width(part) for part in self.parts]
         return [
-            (design[..., where.start : where.stop], parameters[..., numbers.start : numbers.stop])
+            (design[where.start : where.stop], parameters[:, numbers.start : numbers.stop])
             for where, numbers in zip(_ranges(widths), self.number_blocks, strict=True)
         ]
 
@@ -581,16 +601,16 @@ class FittedStack(FittedRelease):
     def moments_at(self, design: FloatArray, parameters: FloatArray) -> FloatArray:
         """Return the moments of all parts side by side."""
         pieces = zip(self.parts, self._cut(design, parameters), strict=True)
-        return np.concatenate([part.moments_at(*given) for part, given in pieces], axis=-1)
+        return np.concatenate([part.moments_at(*given) for part, given in pieces])
 
     def jacobian_at(self, design: FloatArray, parameters: FloatArray, weights: FloatArray | None) -> FloatArray:
         """Return the block diagonal matrix of all parts."""
-        out = np.zeros((*design.shape[:-2], *self.jacobian.shape))
+        out = np.zeros((design.shape[1], *self.jacobian.shape))
         for part, given, rows, columns in zip(
             self.parts, self._cut(design, parameters), self.moment_blocks, self.number_blocks, strict=True
         ):
             block = part.jacobian_at(*given, weights)
-            out[..., rows.start : rows.stop, columns.start : columns.stop] = block
+            out[:, rows.start : rows.stop, columns.start : columns.stop] = block
         return out
 
     def population(self, table: Table) -> FloatArray:
