@@ -180,8 +180,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         _say("Stopped.")
         return INTERRUPTED
-    except SystemExit as end:  # --help and --version
-        return end.code if isinstance(end.code, int) else 0
+    except SystemExit as end:  # after --help and --version, and from the server
+        if isinstance(end.code, str):
+            _say(end.code)
+            return 1
+        return end.code or 0
     except BrokenPipeError:  # the reader has seen enough
         _drop_output()
         return BROKEN_PIPE
@@ -274,6 +277,8 @@ def _app(words: list[str]) -> int:
     try:
         server.main(["run", str(app), *words], prog_name="privexplorer", standalone_mode=False)
     except Exception as error:
+        if type(error).__name__ == "Abort":  # Ctrl-C before the server had its own way to stop
+            raise KeyboardInterrupt from None
         if not hasattr(error, "format_message"):
             raise
         raise ParameterError(_about_server(error)) from None

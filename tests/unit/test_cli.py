@@ -404,6 +404,27 @@ def test_app_is_handed_over(words: list[str], passed: list[str], monkeypatch: py
     assert "PRIVEXPLORER_CLUSTER" not in os.environ
 
 
+@pytest.mark.parametrize(
+    ("ends", "code", "said"),
+    [
+        (SystemExit(3), 3, ""),
+        (SystemExit("no port"), 1, "no port\n"),
+        (SystemExit(), 0, ""),
+        ("Abort", 130, "Stopped.\n"),
+    ],
+)
+def test_how_the_server_ends(ends: Any, code: int, said: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    import click
+    import streamlit.web.cli as server
+
+    def end(*_: Any, **__: Any) -> None:
+        raise click.Abort if ends == "Abort" else ends
+
+    monkeypatch.setattr(server, "main", end)
+    monkeypatch.setattr(os, "environ", {**os.environ})
+    assert run(capsys, "app") == (code, "", said)
+
+
 def test_address_of_the_user_wins(monkeypatch: pytest.MonkeyPatch) -> None:
     import streamlit.web.cli as server
 
