@@ -171,8 +171,8 @@ def near(word: str, known: Iterable[str]) -> str:
 
     Examples
     --------
-    >>> near("epsilom", ["epsilon"]), near("n.hihg", ["n.high", "n.low"])
-    ('the nearest is epsilon', 'the nearest are n.high, n.low')
+    >>> near("epsilom", ["epsilon"]), near("n.hig", ["n.high", "m.high"])
+    ('the nearest is epsilon', 'the nearest are n.high, m.high')
     """
     found = nearest(word, known)
     return f"the nearest {'is' if len(found) == 1 else 'are'} {', '.join(found)}"
