@@ -126,7 +126,7 @@ def draw_columns(form: Form, prefix: str, layout: Layout, start: TableColumn) ->
     held = form.now(f"{prefix}counts", start.counts)
     if held and held not in counts:
         counts = [held, *counts]
-    out: dict[str, Any] = {"column": column, "counts": start.counts}
+    out: dict[str, Any] = {"column": column, "counts": held}  # no column that could count: one record a row
     if counts:
         out["counts"] = form.ask(
             f"{prefix}counts",

@@ -22,8 +22,10 @@ def test_home_has_one_card_for_every_study(visit: Any) -> None:
     tab.page.get_by_role("heading", name="What do you want to know?").wait_for()
     tab.settled()
     for study in catalogue().values():
-        assert tab.page.get_by_role("heading", name=study.question).count() == 1
-        assert tab.page.get_by_role("link", name=study.link).count() == 1
+        for role, name in (("heading", study.question), ("link", study.link)):
+            found = tab.page.get_by_role(role, name=name)
+            found.first.wait_for()
+            assert found.count() == 1
     assert not tab.foreign
 
 
@@ -145,7 +147,7 @@ def test_downloads(visit: Any) -> None:
 def test_stop_keeps_the_draft_and_says_how_many_runs(visit: Any) -> None:
     tab = visit()
     tab.open("/entropy?trials=5000&n.low=5000&n.high=200000&n.points=20")
-    stop = tab.page.get_by_role("button", name="Stop")
+    stop = tab.page.get_by_test_id("stMain").get_by_role("button", name="Stop")
     stop.wait_for(timeout=90_000)
     tab.page.locator("[data-testid=stPlotlyChart] svg.main-svg").first.wait_for(timeout=90_000)
     stop.click()

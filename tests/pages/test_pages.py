@@ -142,6 +142,9 @@ def test_a_table_is_uploaded_and_refused() -> None:
     place.upload("pets.csv", b"pet\ncat\ncat\ndog\nowl\n", "text/csv").run()
     assert not app.exception
     assert "pets.csv" in " ".join(str(option) for box in app.selectbox for option in box.options)
+    assert not app.error
+    assert app.get("plotly_chart")
+    assert "table.counts" not in app.query_params or address(app)["table.counts"] == [""]
     app.get("file_uploader")[0].upload("empty.csv", b"", "text/csv").run()
     assert any("empty.csv" in str(error.proto) or "empty" in error.value.lower() for error in app.error)
     assert not app.exception
