@@ -44,6 +44,8 @@ STEPS = 12
 COIN_VARIANCE = 0.25
 ROOM = 1e-12
 """Less room for noise than this share of the squared target is rounding."""
+WILDEST = 1e60
+"""Sensitivities above this are refused: fourth powers of errors must stay numbers."""
 LARGEST = 1_000_000
 """Largest sample that is simulated: tables have one entry per count."""
 
@@ -306,6 +308,14 @@ def prepare(
     scales = np.array([goal.scale(int(n)) for n in sizes])
     at = {int(n): (m - goal.truth(int(n), law)) / s for n, m, s in zip(sizes, means, scales, strict=True)}
     places = between(sizes, refinement(law))
+    sensitivity = np.array([goal.sensitivity(int(n), law) / goal.scale(int(n)) for n in places])
+    if sensitivity.max() > WILDEST:
+        wild = int(places[np.flatnonzero(sensitivity > WILDEST)[-1]])
+        raise ParameterError(
+            f"With {wild:,} records this estimator extrapolates so far that its weights leave the range of numbers; "
+            "let the sample sizes start higher.",
+            field="n",
+        )
     bias = np.array([at[int(n)] if int(n) in at else exact_parts(goal, law, int(n))[0] for n in places])
     return Prepared(
         goal,
@@ -319,7 +329,7 @@ def prepare(
         scales,
         places,
         bias,
-        np.array([goal.sensitivity(int(n), law) / goal.scale(int(n)) for n in places]),
+        sensitivity,
     )
 
 

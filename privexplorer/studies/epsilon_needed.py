@@ -13,6 +13,7 @@ from pydantic import Field
 from privexplorer.arrays import FloatArray
 from privexplorer.data import Tables
 from privexplorer.distributions import DiscreteDistribution, TwoStep, Zipf
+from privexplorer.errors import ParameterError
 from privexplorer.records import Grid, Number, RealGrid, Record, Scenario, Seed, Trials, field
 from privexplorer.studies import _goals as goals
 from privexplorer.studies._notes import stated, table_notes
@@ -209,6 +210,12 @@ class EpsilonNeeded(Study[EpsilonNeededScenario]):
         points = goals.parts_at_points(prepared, blocks)
         mine = goals.parts_at(prepared, points, np.array([float(scenario.n)]))
         own = solved(scenario, mine)
+        if not own["target"][0] > 0:
+            raise ParameterError(
+                "Without privacy there is no error at all here, so no share can be put on top of it; choose an error "
+                "of a given size.",
+                field="target",
+            )
         frame = pd.concat(
             [
                 tidy(self.error_rows(scenario, mine, own), panel=PANELS["error"]),

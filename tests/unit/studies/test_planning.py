@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from privexplorer.distributions import DiscreteLaw, TwoStep, Uniform, Zipf
+from privexplorer.errors import ParameterError
 from privexplorer.properties import MillerMadow, PlugIn, SparseSupport, epsilon_for_inflation, private_rmse
 from privexplorer.records import Grid
 from privexplorer.simulation import block_rng
@@ -234,6 +235,12 @@ def test_out_of_reach_and_all_too_easy() -> None:
     assert "promise a larger k" in people_study.check(promised, None)[0]
 
 
+def test_an_estimator_that_leaves_the_range_of_numbers_is_refused() -> None:
+    wild = people_scenario(goal=goals.SupportGoal(k=5_000), distribution=TwoStep(k=3), n=Grid(low=100, high=10_000))
+    with pytest.raises(ParameterError, match="let the sample sizes start higher"):
+        people_study.run(wild)
+
+
 def test_smallest_size_on_a_curve_that_rises_again() -> None:
     n = np.array([10.0, 100.0, 1_000.0, 10_000.0])
     found = goals.smallest_size(n, np.array([1.0, 0.1, 0.01, 0.5]), np.full(4, 0.001), 0.1)
@@ -281,6 +288,17 @@ def test_no_epsilon_will_do_and_how_many_people_it_takes() -> None:
     assert "50,000 lies outside" in epsilon_study.check(outside, None)[0]
     with_more = epsilon_study.run(scenario.model_copy(update={"n": 2 * people.people}))
     assert math.isfinite(with_more.extra["numbers"]["epsilon"][0])
+
+
+def test_a_share_of_no_error_is_refused() -> None:
+    """Everybody sees both values of a coin: without noise the count is exact."""
+    scenario = EpsilonNeededScenario(
+        goal=goals.CoverageGoal(t=0.5), distribution=Uniform(k=2), n=2_000, target=RelativeTarget(), trials=16
+    )
+    with pytest.raises(ParameterError, match="no error at all"):
+        epsilon_study.run(scenario)
+    absolute = epsilon_study.run(scenario.model_copy(update={"target": AbsoluteTarget(error=0.1)}))
+    assert math.isfinite(absolute.extra["numbers"]["epsilon"][0])
 
 
 def test_too_close_to_call_is_said() -> None:
