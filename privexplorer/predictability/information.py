@@ -594,12 +594,11 @@ def bayes_against_linear(noise_share: float) -> tuple[float, float]:
     b = math.sqrt(0.5 * ratio)
     # y = x + noise: density and posterior moments in closed form through scaled error functions
     reach = 9.0 + 40.0 * b
-    nodes, masses = np.polynomial.legendre.leggauss(2_000)
-    y, weights = reach * nodes, reach * masses
+    # the integrand is smooth and vanishes at both ends, so equal steps are as good as any rule
+    y, step = np.linspace(-reach, reach, 20_001, retstep=True)
     plus, minus = _half_normal_parts(y, b)
     density = plus[0] + minus[0]
-    mean = (plus[1] + minus[1]) / density
-    explained = float(weights @ (density * mean**2))
+    explained = float(((plus[1] + minus[1]) ** 2 / density).sum() * step)
     return 1.0 - explained, ratio / (1.0 + ratio)
 
 

@@ -45,6 +45,9 @@ PATH_LIMIT = 600
 """Most numbers in a released path of gradient descent."""
 
 
+_ROUNDING = 1e-14  # residuals below this share of outcome and prediction are rounding errors
+
+
 class FittedRelease(ABC):
     """A release at a table: what :func:`~privexplorer.predictability.sums.summarise` and the attacker need."""
 
@@ -321,8 +324,11 @@ class FittedModel(FittedRelease):
     def fill(self, table: Table, out: FloatArray) -> None:
         """Write the gradients of these rows."""
         x = self.rows.x(table)
-        residual = predicted(self.loss, x @ self.coefficients)
-        residual = residual - self.rows.y(table)
+        mean, outcome = predicted(self.loss, x @ self.coefficients), self.rows.y(table)
+        residual = mean - outcome
+        if self.loss == "squared":  # a perfect fit leaves rounding errors, which are no residuals
+            usual = float(np.abs(self.coefficients) @ np.sqrt(np.diagonal(self.gram)))
+            residual[np.abs(residual) <= _ROUNDING * (np.abs(mean) + np.abs(outcome) + usual)] = 0.0
         np.multiply(x, residual[:, None], out=out)
         if self.penalty:
             out += self.penalty * self.coefficients

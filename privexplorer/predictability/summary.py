@@ -56,6 +56,8 @@ class MomentSummary:
         Of the scaled V_g, over the largest; 1 where a root was summed.
     query_binary : (queries,) bool array
         Which queries are known to be answered by yes (1) or no (0).
+    moment_mean : (m,) float array
+        Mean of the moments at the released numbers: 0 up to rounding and the tolerance of a fit.
     """
 
     records: int
@@ -71,6 +73,7 @@ class MomentSummary:
     weight_moment: bool = False
     smallest_eigenvalue: float = 1.0
     query_binary: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    moment_mean: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     @property
     def queries(self) -> int:

@@ -371,7 +371,12 @@ def regularity(summary: MomentSummary, process: Process, covariance: ArrayLike |
             if approximate
             else "True of the releases.",
         ),
-        Condition("One root", "assumed", "The release is the only solution of its equations."),
+        Condition(
+            "One root",
+            "assumed",
+            f"The release solves its equations: largest mean moment {_largest_mean(summary):.2g}. That there is no "
+            "other solution is supposed.",
+        ),
         Condition(
             "Derivative of full rank",
             "holds" if rank == columns else "fails",
@@ -396,6 +401,10 @@ def regularity(summary: MomentSummary, process: Process, covariance: ArrayLike |
         ),
         Condition("Bayesian answer as good as the efficient one (Bernstein-von Mises)", "assumed", "Used by Thm 3.3."),
     )
+
+
+def _largest_mean(summary: MomentSummary) -> float:
+    return float(np.abs(summary.moment_mean).max(initial=0.0))
 
 
 __all__ = [
