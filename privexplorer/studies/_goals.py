@@ -22,6 +22,7 @@ from privexplorer.data import Tables
 from privexplorer.distributions import DiscreteLaw, nested_fingerprints
 from privexplorer.distributions.families import Distribution
 from privexplorer.errors import ParameterError
+from privexplorer.privacy import LaplaceNoise
 from privexplorer.properties import (
     AdditiveTable,
     EntropyEstimator,
@@ -384,6 +385,20 @@ def parts_at_points(prepared: Prepared, blocks: FloatArray) -> Parts:
     doubt = off.std(axis=0, ddof=1) / math.sqrt(runs) if runs > 1 else np.zeros(off.shape[1])
     at = np.searchsorted(prepared.places, prepared.ns)
     return Parts(prepared.ns.astype(np.float64), prepared.bias[at], off.mean(axis=0), doubt, prepared.sensitivity[at])
+
+
+def failures(prepared: Prepared, blocks: FloatArray, points: Parts, target: float, epsilon: float) -> Parts:
+    """Return the chance of being off by more than the target, at the simulated sizes, in place of a variance.
+
+    The noise is integrated exactly, so each simulated data set gives a probability (properties §0: failure 1/3).
+    """
+    off = (blocks - prepared.means) / prepared.scales + points.bias
+    scale = np.maximum(points.sensitivity / epsilon, 1e-300)
+    noise = LaplaceNoise(1.0)
+    chance = noise.survival((target - off) / scale) + noise.cdf((-target - off) / scale)
+    runs = chance.shape[0]
+    doubt = chance.std(axis=0, ddof=1) / math.sqrt(runs) if runs > 1 else np.zeros(chance.shape[1])
+    return Parts(points.n, points.bias, chance.mean(axis=0), doubt, points.sensitivity)
 
 
 def parts_at(prepared: Prepared, points: Parts, n: FloatArray) -> Parts:

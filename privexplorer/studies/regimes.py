@@ -12,6 +12,7 @@ from pydantic import Field
 
 from privexplorer.arrays import FloatArray
 from privexplorer.data import Tables
+from privexplorer.errors import ParameterError
 from privexplorer.properties import (
     PlugIn,
     Polynomial,
@@ -19,6 +20,7 @@ from privexplorer.properties import (
     coin_sample_size,
     coverage_sample_size,
     entropy_sample_size,
+    sgt_privacy_sample_size,
     support_sample_size,
 )
 from privexplorer.records import Accuracy, Epsilon, Grid, Number, RealGrid, Record, Scenario, SymbolCount, field
@@ -229,6 +231,34 @@ def free_ratio(size: float, exponent: FloatArray) -> FloatArray:
     return np.asarray(math.log(size) / np.logaddexp(math.log(2.0), exponent * math.log(size)))
 
 
+def sgt_sizes(m: float, accuracy: float, epsilon: float) -> list[Formula]:
+    """Write what the smoothed estimator needs: without privacy as a rate, for the noise with its constants."""
+    out = [
+        Formula(
+            "Smoothed Good–Toulmin without privacy",
+            r"n=C\,\frac{m\ln(1/\alpha)}{\ln m}",
+            rf"C = 1:\quad {m * math.log(1 / accuracy) / math.log(m):,.6g}",
+            "shape only",
+            "Sec 4.4.1.1; first term of Theorem 8",
+        )
+    ]
+    if accuracy * epsilon * m > 2:
+        try:
+            enough = sgt_privacy_sample_size(m, accuracy, epsilon)
+        except ParameterError:
+            return out
+        out.append(
+            Formula(
+                "Enough for the noise of the smoothed estimator",
+                r"n\ge\frac{m\ln(3/\alpha)}{\ln(\frac12\alpha\varepsilon m-1)+2\ln(3/\alpha)}",
+                rf"m = {m:,.6g},\ \alpha = {accuracy:g},\ \varepsilon = {epsilon:g}:\quad {enough:,.10g}",
+                "bound",
+                "Sec 4.4.1.1 (solves Δ ≤ αεm)",
+            )
+        )
+    return out
+
+
 class Regimes(Study[RegimeScenario]):
     """Upper and lower rates of Theorems 8 to 10, their ranges named."""
 
@@ -246,7 +276,17 @@ class Regimes(Study[RegimeScenario]):
     scenario: ClassVar[type[Scenario]] = RegimeScenario
     late: ClassVar[frozenset[str]] = frozenset(RegimeScenario.model_fields)
     views: ClassVar[Mapping[str, str]] = {"epsilon": "Against ε", "size": "Against the size", "free": "What is free"}
-    rows: ClassVar[tuple[str, ...]] = ("T-Thm8", "T-Thm9", "T-Thm10", "T-Free", "T-Lambda", "T-CoinRef", "T-Lem33")
+    rows: ClassVar[tuple[str, ...]] = (
+        "T-Thm8",
+        "T-Thm9",
+        "T-Thm10",
+        "T-Free",
+        "T-Lambda",
+        "T-CoinRef",
+        "T-Lem33",
+        "T-SGTn",
+        "T-SGTpriv",
+    )
 
     def presets(self) -> tuple[Preset[RegimeScenario], ...]:
         """Finished examples."""
@@ -420,6 +460,8 @@ class Regimes(Study[RegimeScenario]):
                 "Sec 4.1.1",
             ),
         ]
+        if isinstance(wanted, CoverageRates):
+            out += sgt_sizes(wanted.m, accuracy, epsilon)
         if isinstance(wanted, EntropyRates):
             records = records_at(scenario)
             out.append(

@@ -14,6 +14,7 @@ from privexplorer.properties import MillerMadow, PlugIn, SparseSupport, epsilon_
 from privexplorer.records import Grid
 from privexplorer.simulation import block_rng
 from privexplorer.studies import _goals as goals
+from privexplorer.studies import study
 from privexplorer.studies.epsilon_needed import PANELS as EPSILON_PANELS
 from privexplorer.studies.epsilon_needed import (
     AbsoluteTarget,
@@ -329,3 +330,22 @@ def test_formulas_name_lemma_25_and_the_worst_case_rates() -> None:
     limit = 0.08 * 0.5 / 4
     needed = next(n for n in range(2, 5_000) if PlugIn().sensitivity(n) <= limit)
     assert f"{needed:,}" in lemma.numbers.split("D(")[1]
+
+
+def test_failure_one_third_is_counted_over_samples_and_noise() -> None:
+    """Off by more than the target at most one time in three: against drawn noise, and the crossing that is shown."""
+    question = study("sample-size")
+    scenario = question.scenario.model_validate({"trials": 256, "epsilon": 0.1})
+    prepared = question.prepare(scenario, None)
+    blocks = np.concatenate([question.run_block(prepared, b) for b in range(question.blocks(scenario))])[:256, 0, :]
+    points = goals.parts_at_points(prepared, blocks)
+    missed = goals.failures(prepared, blocks, points, scenario.target, scenario.epsilon)
+    rng = np.random.default_rng(5)
+    off = (blocks - prepared.means) / prepared.scales + points.bias
+    drawn = off + rng.laplace(0, points.sensitivity / scenario.epsilon, size=(400, *off.shape))
+    share = (np.abs(drawn) > scenario.target).mean(axis=(0, 1))
+    assert np.all(np.abs(share - missed.variance) <= 4 * np.sqrt(share * (1 - share) / drawn[..., 0].size) + 1e-3)
+    found = goals.smallest_size(missed.n, missed.variance, missed.doubt, 1 / 3)
+    assert found.place == "inside"
+    assert missed.n[0] < found.n < missed.n[-1]
+    assert any("one time in three" in formula.title for formula in question.run(scenario).formulas)

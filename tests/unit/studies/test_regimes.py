@@ -164,3 +164,13 @@ def test_far_out_settings_still_answer(wanted: Any, accuracy: float, epsilon: fl
     assert np.isfinite(result.frame["y"]).all()
     for view in study.views:
         study.chart(result, view)
+
+
+def test_smoothed_estimator_says_how_many_records_its_noise_needs() -> None:
+    # spec properties, §11 item 12: m = 1e4, alpha = .1, eps = 1
+    scenario = study.scenario.model_validate(
+        {"property": {"kind": "coverage", "m": 10_000}, "accuracy": 0.1, "epsilon": 1.0}
+    )
+    words = " ".join(formula.numbers for formula in study.run(scenario).formulas)
+    assert "2,613.290171" in words
+    assert "2,500" in words  # m ln(1/alpha)/ln m, the constant set to one
