@@ -144,7 +144,7 @@ class Ledger:
                 raise UnsupportedCombination(
                     f"Guarantees add up only if they mean the same neighbours and model; the ledger is for "
                     f"{first.neighbours}, {first.model}, and '{label}' is for {guarantee.neighbours}, "
-                    f"{guarantee.model}. Convert it first.",
+                    f"{guarantee.model}; convert it first.",
                     field="neighbours",
                 )
         return replace(self, entries=(*self.entries, Entry(label, guarantee, group, part)))

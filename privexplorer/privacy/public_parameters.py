@@ -48,7 +48,7 @@ def declared_domain_size(declared: int | None, observed: int) -> int:
     if declared < observed:
         raise ParameterError(
             f"The declared k = {declared:,} is too small: the column holds {observed:,} different values, so noise "
-            f"made for {declared:,} would not protect every record. Declare how many values could occur, from public "
+            f"made for {declared:,} would not protect every record; declare how many values could occur, from public "
             "knowledge.",
             field="k",
         )
@@ -82,7 +82,7 @@ def declared_bounds(low: float | None, high: float | None) -> tuple[float, float
             raise ParameterError(f"Each end of the range must be a finite number; one is {value:g}.", field=name)
     if not low < high:
         raise ParameterError(
-            f"The range must start below its end; it runs from {low:g} to {high:g} now. Exchange the two or widen it.",
+            f"The range must start below its end; it runs from {low:g} to {high:g} now; exchange the two or widen it.",
             field="low",
         )
     return float(low), float(high)

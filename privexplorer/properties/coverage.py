@@ -510,7 +510,7 @@ def check_block(n: int, m: int) -> int:
 def _check_inside(t: float) -> None:
     if t > 1.0:
         raise ParameterError(
-            f"Good-Toulmin looks at most one sample size ahead (t up to 1); t is {t:g}. Take the smoothed estimator.",
+            f"Good-Toulmin looks at most one sample size ahead (t up to 1); t is {t:g}; take the smoothed estimator.",
             field="t",
         )
 

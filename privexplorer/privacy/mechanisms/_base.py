@@ -32,8 +32,8 @@ def check_sensitivity(sensitivity: float) -> None:
     """Refuse a sensitivity that is negative, infinite or not a number (ParameterError)."""
     if not (math.isfinite(sensitivity) and sensitivity >= 0):
         raise ParameterError(
-            f"The sensitivity must be a finite number of at least 0; it is {sensitivity:g}. "
-            "Bound what one record can change, for instance by giving the range of the values.",
+            f"The sensitivity must be a finite number of at least 0; it is {sensitivity:g}; "
+            "bound what one record can change, for instance by giving the range of the values.",
             field="sensitivity",
         )
 

@@ -321,8 +321,8 @@ def classic_gaussian_std(epsilon: float, delta: float) -> float:
     _check_levels(epsilon, delta)
     if epsilon > 1:
         raise ParameterError(
-            f"The classic formula for Gaussian noise is valid for ε of at most 1; ε is {epsilon:g}. "
-            "Choose the exact calibration.",
+            f"The classic formula for Gaussian noise is valid for ε of at most 1; ε is {epsilon:g}; "
+            "choose the exact calibration.",
             field="epsilon",
         )
     return math.sqrt(2.0 * math.log(1.25 / delta)) / epsilon
@@ -333,7 +333,7 @@ def _check_levels(epsilon: float, delta: float) -> None:
         raise ParameterError(f"ε must be a number above 0; it is {epsilon:g}.", field="epsilon")
     if not 0 < delta < 1:
         raise ParameterError(
-            f"Gaussian noise needs δ strictly between 0 and 1; it is {delta:g}. Choose Laplace noise for δ = 0.",
+            f"Gaussian noise needs δ strictly between 0 and 1; it is {delta:g}; choose Laplace noise for δ = 0.",
             field="delta",
         )
 
@@ -381,8 +381,8 @@ class Gaussian(MechanismRecord):
         if self.calibration == "classic" and self.epsilon > 1:
             raise PydanticCustomError(
                 "classic_gaussian",
-                "The classic formula for Gaussian noise is valid for ε of at most 1; ε is {epsilon}. "
-                "Choose the exact calibration.",
+                "The classic formula for Gaussian noise is valid for ε of at most 1; ε is {epsilon}; "
+                "choose the exact calibration.",
                 {"epsilon": f"{self.epsilon:g}"},
             )
 

@@ -295,7 +295,7 @@ class Geometric(MechanismRecord):
         if sensitivity != round(sensitivity):
             raise ParameterError(
                 f"The geometric mechanism answers whole-number questions, so the sensitivity must be whole; "
-                f"it is {sensitivity:g}. Choose Laplace noise for other answers.",
+                f"it is {sensitivity:g}; choose Laplace noise for other answers.",
                 field="sensitivity",
             )
         return GeometricNoise(sensitivity / self.epsilon)

@@ -150,7 +150,7 @@ def test_clipped_error_broadcasts():
 
 
 def test_bad_levels_are_refused():
-    with pytest.raises(ParameterError, match="Choose Laplace noise for δ = 0"):
+    with pytest.raises(ParameterError, match="choose Laplace noise for δ = 0"):
         analytic_gaussian_std(1.0, 0.0)
     with pytest.raises(ParameterError, match="ε must be a number above 0"):
         analytic_gaussian_std(0.0, 0.1)
