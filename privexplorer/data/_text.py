@@ -151,7 +151,7 @@ def _unpacked(source: Source) -> Iterator[bytes]:
                     if total > files.UNPACKED_LIMIT:
                         raise DataError(
                             f"“{source.name}” unpacks to more than {megabytes(files.UNPACKED_LIMIT)}; reading stopped "
-                            "there. Drop the columns you do not need and pack it again."
+                            "there, so drop the columns you do not need and pack it again."
                         )
                     yield piece
         except (EOFError, zlib.error, gzip.BadGzipFile):
