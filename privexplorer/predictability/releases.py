@@ -35,7 +35,7 @@ from privexplorer.predictability.fits import (
     fit,
     predicted,
 )
-from privexplorer.predictability.tables import Parts, Table, column_labels, matrix, parts_of, row_count, vector
+from privexplorer.predictability.tables import Parts, Table, column, column_labels, matrix, parts_of, row_count, vector
 from privexplorer.records import Number, Record, field
 
 Norm: TypeAlias = Literal["l1", "l2"]
@@ -699,6 +699,7 @@ class Mean(ReleaseRecord):
     def fit(self, data: Parts) -> FittedStatistic:
         """Fit to a table."""
         first = next(iter(parts_of(data)))
+        matrix({name: column(first, name)[:1] for name in self.columns}, self.columns)  # refuses texts at once
         return FittedStatistic(self.columns, column_labels(first, self.columns))
 
     def sensitivity(self, records: int, bounds: Bounds, norm: Norm) -> float:
