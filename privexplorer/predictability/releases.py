@@ -372,8 +372,8 @@ def _hessians(loss: TrainingLoss, x: FloatArray, parameters: FloatArray, weights
         scaled = scaled * weights
     out = np.empty((x.shape[1], x.shape[0], x.shape[0]))
     for row in range(x.shape[0]):
-        for column in range(row, x.shape[0]):
-            out[:, row, column] = out[:, column, row] = np.einsum("bn,bn->b", scaled[row], x[column])
+        for other in range(row, x.shape[0]):
+            out[:, row, other] = out[:, other, row] = np.einsum("bn,bn->b", scaled[row], x[other])
     return np.asarray(out / x.shape[2])
 
 
