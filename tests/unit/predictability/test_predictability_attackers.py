@@ -54,7 +54,8 @@ def test_every_sampler(record: Any) -> None:
         error = share.std(axis=0, ddof=1) / math.sqrt(3_000)
         z = (share.mean(axis=0) - law) / error
         assert np.abs(z).max() < 4.5
-        assert (np.abs(share.mean(axis=0) - 1.1 * law) / error).mean() > 2 or process.draws > 50  # power
+        assert np.square(z).mean() < 1.7
+        assert np.square((share.mean(axis=0) - 1.1 * law) / error).mean() > 1.7  # a tenth more would be seen
         weights = process.weights
         assert weights is None or np.allclose(weights, 1 / (law * 60))
         assert 1 <= process.effective_people <= 60 + 1e-9
@@ -133,9 +134,6 @@ def test_effective_people_of_a_law() -> None:
 
 def test_laws_from_scores() -> None:
     np.testing.assert_allclose(pr.law_from_scores([1.0, 2.0, 5.0], 0.0), 1 / 3)
-    np.testing.assert_allclose(
-        pr.law_from_scores([1e-300, 1.0, 1e300], 1.0)[1:], [1e-300, 1.0], atol=1e-12
-    ) if False else None
     huge = pr.law_from_scores([1e-3, 1.0, 1e3], 1.0)
     np.testing.assert_allclose(huge, np.array([1e-3, 1.0, 1e3]) / 1001.001, rtol=1e-12)
 
@@ -186,7 +184,7 @@ def test_long_run_covariance_is_the_sum_over_lags() -> None:
 
 
 def test_mixing_coefficients() -> None:
-    """Def A.5: the lazy chain's closed form, a brute-force supremum over pairs of sets, at most 1/4, geometric decay."""
+    """Def A.5: the lazy chain's closed form, a supremum over all pairs of sets, at most 1/4, geometric decay."""
     lazy = pr.lazy_chain(np.full(4, 0.25), 0.2)
     np.testing.assert_allclose(lazy.mixing([1, 2, 5]), [0.2, 0.16, 0.08192], rtol=1e-12)
     uneven = pr.lazy_chain([0.1, 0.2, 0.7], 0.5)
