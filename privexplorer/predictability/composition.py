@@ -94,8 +94,8 @@ def release_ledger(
     base = summary.query_variance
 
     def explained(which: Sequence[int]) -> FloatArray:
-        moments = [place for one in which for place in moment_blocks[one]]
-        numbers = [place for one in which for place in number_blocks[one]]
+        moments = sorted(place for one in which for place in moment_blocks[one])
+        numbers = sorted(place for one in which for place in number_blocks[one])
         part = summary.select(moments=moments)
         found = noise_spectrum(part, sigma[np.ix_(numbers, numbers)], noise_multiplier)
         return np.asarray(found.r2() * base)

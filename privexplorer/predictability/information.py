@@ -133,7 +133,8 @@ def mi_dp_from_predictability(level: float, values: int, queries: Literal["any",
     Parameters
     ----------
     level : float
-        γ under log loss, all binary queries, everybody but one person known.
+        γ under log loss, all binary queries, everybody but one person known, whatever the prior: the chain rule also
+        meets the laws that are left once some bits of the record are known, so a γ for one prior is not enough.
     values : int
         Number of values a record may take.
     queries : {"any", "fixed"}
@@ -293,10 +294,10 @@ def fixed_query_information(channel: ArrayLike, prior: ArrayLike) -> float:
     best = 0.0
     for code in range(1, 2 ** (values - 1)):
         yes = np.array([(code >> place) & 1 for place in range(values)], dtype=bool)
-        weight = float(given[yes].sum())
-        if 0.0 < weight < 1.0:
-            pair = np.stack([law[:, yes] @ given[yes] / weight, law[:, ~yes] @ given[~yes] / (1 - weight)], axis=1)
-            best = max(best, mutual_information(pair, np.array([weight, 1 - weight])))
+        weight, rest = float(given[yes].sum()), float(given[~yes].sum())
+        if weight > 0.0 and rest > 0.0:
+            pair = np.stack([law[:, yes] @ given[yes] / weight, law[:, ~yes] @ given[~yes] / rest], axis=1)
+            best = max(best, mutual_information(pair, np.array([weight, rest])))
     return best
 
 

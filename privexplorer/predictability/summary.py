@@ -147,7 +147,7 @@ class MomentSummary:
     ) -> MomentSummary:
         """Return the summary of some of the queries and moments.
 
-        The columns of J stay unless they concern none of the kept moments.
+        The released numbers stay in their order; those that concern none of the kept moments are dropped.
         """
         which = np.arange(self.queries)[slice(None) if queries is None else queries]
         out = replace(
