@@ -484,6 +484,8 @@ def _read(name: str) -> tuple[Study[Any], Scenario]:
         path = Path(name)
         if path.is_dir():
             raise ParameterError(f"“{name}” is a folder; name a saved scenario in it.")
+        if path.exists() and not path.is_file():
+            raise ParameterError(f"“{name}” is not a file; name a saved scenario.")
         if path.stat().st_size > LARGEST_SCENARIO:
             raise ParameterError(f"“{name}” is too large to be a saved scenario; to read a table use --data.")
         words = path.read_text("utf-8-sig")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -146,64 +146,64 @@ def seen_table(study: Study[Any], result: Result, view: str) -> pd.DataFrame:
 
 
 def details(study: Study[Any], scenario: Scenario, result: Result, view: str) -> None:
-    """Show the tabs: table, formula, assumptions, code, download."""
-    table, formulas, assumptions, code, downloads = st.tabs(
-        ["Table", "Formula", "Assumptions", "Code", "Download"], key=f"{study.id}:tabs"
+    """Show the tabs: table, formula, assumptions, code, download; only the open one is filled."""
+    parts: dict[str, Callable[[], None]] = {
+        "Table": lambda: table_tab(study, result, view),
+        "Formula": lambda: formula_tab(result),
+        "Assumptions": lambda: assumptions_tab(result),
+        "Code": lambda: code_tab(study, scenario),
+        "Download": lambda: download_tab(study, scenario, result),
+    }
+    # what lies in a closed tab would still be sent, and loaded by the browser before the chart
+    for tab, fill in zip(st.tabs(list(parts), key=f"{study.id}:tabs", on_change="rerun"), parts.values(), strict=True):
+        if tab.open:
+            with tab:
+                fill()
+    st.html(f"<script>{SVG_BUTTON}</script>", unsafe_allow_javascript=True)
+
+
+def table_tab(study: Study[Any], result: Result, view: str) -> None:
+    """Show the numbers of the chart."""
+    frame = seen_table(study, result, view)
+    st.dataframe(
+        frame, hide_index=True, column_config=number_columns(frame), alt=f"Numbers of the chart: {result.takeaway}"
     )
-    with table:
-        frame = seen_table(study, result, view)
-        st.dataframe(
-            frame, hide_index=True, column_config=number_columns(frame), alt=f"Numbers of the chart: {result.takeaway}"
-        )
-    with formulas:
-        for item in result.formulas:
-            formula(item)
-    with assumptions:
-        for line in result.assumptions:
-            st.markdown(f"- {line}")
-        st.caption(CAUTION)
-        st.caption("; ".join(f"{name} {value}" for name, value in result.provenance.items()))
-    with code:
-        st.code(report.snippet(study, scenario), language="python")
-        st.caption("Runs with the package alone and gives the same digits.")
-    with downloads:
-        with st.container(horizontal=True):
-            name = f"privexplorer-{study.id}"
-            st.download_button(
-                "Numbers, CSV",
-                lambda: report.to_csv(result),
-                f"{name}.csv",
-                "text/csv",
-                key=f"{study.id}:csv",
-                on_click="ignore",
-            )
-            st.download_button(
-                "Scenario, JSON",
-                lambda: report.scenario_json(study, scenario, result),
-                f"{name}.json",
-                "application/json",
-                key=f"{study.id}:json",
-                on_click="ignore",
-            )
-            st.download_button(
-                "Python script",
-                lambda: report.snippet(study, scenario),
-                f"{name}.py",
-                "text/x-python",
-                key=f"{study.id}:py",
-                on_click="ignore",
-            )
-            st.download_button(
-                "Report, HTML",
-                lambda: report.to_html(result, study),
-                f"{name}.html",
-                "text/html",
-                key=f"{study.id}:html",
-                on_click="ignore",
-            )
-        st.caption("The chart itself: the camera in its toolbar saves PNG, the button beside it SVG.")
-        st.html(f"<script>{SVG_BUTTON}</script>", unsafe_allow_javascript=True)
-        st.caption(CAUTION)
+
+
+def formula_tab(result: Result) -> None:
+    """Show every formula, in symbols and with the current numbers."""
+    for item in result.formulas:
+        formula(item)
+
+
+def assumptions_tab(result: Result) -> None:
+    """Show what the numbers rest on and where they came from."""
+    for line in result.assumptions:
+        st.markdown(f"- {line}")
+    st.caption(CAUTION)
+    st.caption("; ".join(f"{name} {value}" for name, value in result.provenance.items()))
+
+
+def code_tab(study: Study[Any], scenario: Scenario) -> None:
+    """Show Python code that gives the same digits."""
+    st.code(report.snippet(study, scenario), language="python")
+    st.caption("Runs with the package alone and gives the same digits.")
+
+
+def download_tab(study: Study[Any], scenario: Scenario, result: Result) -> None:
+    """Offer numbers, scenario, script and report."""
+    offers: tuple[tuple[str, str, str, Callable[[], str]], ...] = (
+        ("Numbers, CSV", "csv", "text/csv", lambda: report.to_csv(result)),
+        ("Scenario, JSON", "json", "application/json", lambda: report.scenario_json(study, scenario, result)),
+        ("Python script", "py", "text/x-python", lambda: report.snippet(study, scenario)),
+        ("Report, HTML", "html", "text/html", lambda: report.to_html(result, study)),
+    )
+    with st.container(horizontal=True):
+        for title, ending, mime, data in offers:
+            name = f"privexplorer-{study.id}.{ending}"
+            st.download_button(title, data, name, mime, key=f"{study.id}:{ending}", on_click="ignore")
+    st.caption("The chart itself: the camera in its toolbar saves PNG, the button beside it SVG.")
+    st.caption(CAUTION)
 
 
 def bill(result: Result) -> None:
