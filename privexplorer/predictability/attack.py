@@ -28,6 +28,9 @@ from privexplorer.predictability.tables import Table, row_count
 BLOCK_VALUES = 400_000
 """Numbers gathered at a time: the attacks of a call are worked out in steps of about this size."""
 
+DRAWN_PLACES = 2_000_000
+"""Places drawn at a time (a chain walks all its paths together)."""
+
 _CUT = 1e-10  # eigenvalues of a scaled covariance below this share of the largest count as 0
 
 
@@ -148,12 +151,15 @@ class PreparedAttack:
             raise ParameterError(f"At least 1 attack is needed; the number is {trials}.", field="trials")
         noisy = self.parameters + self.noise.sample(trials, noise_rng if noise_rng is not None else rng)
         out = np.empty((4, trials, len(self.answers)))
-        for start in range(0, trials, self.step):
-            stop = min(start + self.step, trials)
-            places = self.process.sample(stop - start, rng)
-            out[:, start:stop] = self._attack(places, noisy[start:stop])
-            if progress is not None:
-                progress(stop, trials)
+        group = max(self.step, DRAWN_PLACES // self.process.draws)
+        for first in range(0, trials, group):
+            places = self.process.sample(min(group, trials - first), rng)
+            for start in range(0, len(places), self.step):
+                some = places[start : start + self.step]
+                here = slice(first + start, first + start + len(some))
+                out[:, here] = self._attack(some, noisy[here])
+                if progress is not None:
+                    progress(here.stop, trials)
         return AttackDraws(out[0], out[1], out[2], out[3], self.process.draws)
 
     def _attack(self, places: IntArray, noisy: FloatArray) -> FloatArray:
@@ -436,4 +442,4 @@ def assess(
         )
 
 
-__all__ = ["BLOCK_VALUES", "Assessment", "AttackDraws", "PreparedAttack", "assess", "prepare_attack"]
+__all__ = ["BLOCK_VALUES", "DRAWN_PLACES", "Assessment", "AttackDraws", "PreparedAttack", "assess", "prepare_attack"]
