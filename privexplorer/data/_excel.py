@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+import re
 import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Literal
 
-import openpyxl
 import pyarrow as pa
+from openpyxl.reader.excel import ExcelReader
 
 from privexplorer.data._sample import SAMPLE_ROWS, Ragged, Sample
 from privexplorer.data.reference import ReadOptions
@@ -24,7 +25,16 @@ if TYPE_CHECKING:
 UNPACKED_LIMIT = 400 * 1024 * 1024
 """Largest size of the parts of a workbook once unpacked, bytes."""
 
+STRETCH_LIMIT = 256 * 1024
+"""Largest distance between two tags of a part, and largest comment, bytes; an Excel cell never needs more."""
+ODD_LIMIT = 1_000_000
+"""Largest number of comments and the like in one part."""
+
 _PIECE = 20_000
+_WINDOW = 64 * 1024
+_ODD = re.compile(rb"<(?:!--|\?|!\[CDATA\[|!)")
+_ENDS = {b"<!--": b"-->", b"<?": b"?>", b"<![CDATA[": b"]]>"}
+_LONGEST_ODD = 9  # bytes of "<![CDATA["
 
 
 def sample(source: Source, options: ReadOptions) -> Sample:
@@ -93,15 +103,101 @@ def _opened(source: Source) -> Iterator[Any]:
                     "save the sheet you need as CSV."
                 )
             raw.seek(0)
-            book = openpyxl.load_workbook(raw, read_only=True, data_only=True, keep_links=False)
+            reader = ExcelReader(raw, read_only=True, data_only=True, keep_links=False)
+            reader.archive = _Archive(raw, source.name)
+            reader.read()
+            book = reader.wb
             try:
                 yield book
             finally:
                 book.close()
         except DataError:
             raise
-        except Exception:  # a damaged file can make the reader fail in any way
-            raise damaged from None
+        except Exception as error:  # a damaged file can make the reader fail in any way
+            raise error.__cause__ if isinstance(error.__cause__, DataError) else damaged from None
+
+
+class _Archive(zipfile.ZipFile):
+    """A workbook's parts; each is looked through before it is first parsed.
+
+    An XML parser that is fed in pieces goes back to the start of an unfinished token with every piece, so one tag of
+    some megabytes (a few kilobytes when packed) would keep it busy for minutes.
+    """
+
+    def __init__(self, raw: IO[bytes], called: str) -> None:
+        super().__init__(raw)
+        self._called = called
+        self._seen: set[str] = set()
+
+    def open(
+        self,
+        name: str | zipfile.ZipInfo,
+        mode: Literal["r", "w"] = "r",
+        pwd: bytes | None = None,
+        *,
+        force_zip64: bool = False,
+    ) -> IO[bytes]:
+        """Open one part, or refuse it in one sentence."""
+        part = name if isinstance(name, str) else name.filename
+        if part not in self._seen:
+            with super().open(name) as stream:
+                why = _oddity(stream)
+            if why:
+                raise DataError(
+                    f"“{self._called}” holds {why}, which no spreadsheet program writes; save its sheet as CSV."
+                )
+            self._seen.add(part)
+        return super().open(name, mode, pwd, force_zip64=force_zip64)
+
+
+def _oddity(stream: IO[bytes]) -> str:
+    """Say what would keep an XML parser busy in one part; empty if nothing would.
+
+    Outside comments and the like, ``<`` stands only where a tag begins, so its distances bound every token (``>`` may
+    stand within the values of a tag and bounds nothing).
+    """
+    too_long = f"a tag or a cell of more than {megabytes(STRETCH_LIMIT)}"
+    run, tail, end, inside, odd = 0, b"", b"", 0, 0
+    first = True
+    while piece := stream.read(_WINDOW):
+        if first and (piece[:2] in (b"\xff\xfe", b"\xfe\xff") or 0 in piece[:4]):
+            return "a part that is not in UTF-8"
+        first = False
+        begins = piece.find(b"<")
+        run += len(piece) if begins < 0 else begins
+        if run > STRETCH_LIMIT:
+            return too_long
+        if begins >= 0:
+            run = len(piece) - piece.rfind(b"<")
+        if not end and not tail and b"<!" not in piece and b"<?" not in piece:
+            tail = b"<" if piece.endswith(b"<") else b""
+            continue
+        data, place = tail + piece, 0
+        while True:
+            if end:
+                close = data.find(end, place)
+                inside += (len(data) if close < 0 else close) - place
+                if inside > STRETCH_LIMIT:
+                    return too_long
+                if close < 0:
+                    tail = data[max(place, len(data) - len(end) + 1) :]
+                    inside -= len(tail)
+                    break
+                place, end, inside = close + len(end), b"", 0
+            found = _ODD.search(data, place)
+            if found is None:
+                tail = b"<" if data.endswith(b"<", place) else b""
+                break
+            if found.start() > len(data) - _LONGEST_ODD:  # it may be cut
+                tail = data[found.start() :]
+                break
+            if found[0] not in _ENDS:
+                return "a document type of its own"
+            odd += 1
+            if odd > ODD_LIMIT:
+                return f"more than {ODD_LIMIT:,} comments"
+            place, end = found.end(), _ENDS[found[0]]
+    return ""
 
 
 def _sheet(book: Any, wanted: str) -> Any:
@@ -150,4 +246,4 @@ def _text(cell: Any) -> str:
     return str(cell)
 
 
-__all__ = ["UNPACKED_LIMIT", "chunks", "sample"]
+__all__ = ["ODD_LIMIT", "STRETCH_LIMIT", "UNPACKED_LIMIT", "chunks", "sample"]

@@ -6,9 +6,11 @@ import gzip
 import io
 import os
 import random
+import re
 import subprocess
 import sys
 import textwrap
+import time
 import zipfile
 from pathlib import Path
 
@@ -249,6 +251,67 @@ def test_an_xml_entity_bomb_is_refused():
         f'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY e0 "aaaaaaaaaa">{entities}]><worksheet><a>&e11;</a></worksheet>'
     ).encode()
     assert "." in sentence(lambda: whole("a.xlsx", zipped(parts)))
+
+
+MB, SHEET = 1024 * 1024, "xl/worksheets/sheet1.xml"
+ROW, SPACES = b"<row ", b" " * (2 * MB)
+ENDLESS = {
+    "spaces in a tag": (ROW, ROW + SPACES, "a tag or a cell of more than 256 KB"),
+    "a value in a tag": (ROW, b'<row x=">' + SPACES + b'" ', "a tag or a cell of more than 256 KB"),
+    "many ends within a value": (ROW, b'<row x="' + b"> " * MB + b'" ', "a tag or a cell of more than 256 KB"),
+    "a comment full of tags": (ROW, b"<!--" + b"<a> " * MB + b"-->" + ROW, "a tag or a cell of more than 256 KB"),
+    "an instruction full of tags": (ROW, b"<?x " + b"<a> " * MB + b"?>" + ROW, "a tag or a cell of more than 256 KB"),
+    "spaces before the first tag": (b"<worksheet", SPACES + b"<worksheet", "a tag or a cell of more than 256 KB"),
+    "a document type": (b"<worksheet", b'<!DOCTYPE x [<!ENTITY e "' + b"<" * MB + b'">]><worksheet', "a document type"),
+    "comments without end": (ROW, b"<!---->" * 1_000_001 + ROW, "more than 1,000,000 comments"),
+}
+
+
+@pytest.mark.parametrize("case", ENDLESS)
+def test_what_would_keep_the_parser_busy_is_refused_before_parsing(case):
+    """These take the parser a time that grows with the square of their length, and pack to nothing."""
+    place, instead, said = ENDLESS[case]
+    parts = parts_of(XLSX)
+    assert place in parts[SHEET]
+    parts[SHEET] = parts[SHEET].replace(place, instead, 1)
+    book = zipped(parts)
+    assert len(book) < 100_000
+    begun = time.perf_counter()
+    text = sentence(lambda: whole("a.xlsx", book))
+    assert time.perf_counter() - begun < 3
+    assert f"“a.xlsx” holds {said}" in text
+
+
+@pytest.mark.parametrize(
+    "part", ["xl/workbook.xml", "xl/styles.xml", "xl/_rels/workbook.xml.rels", "docProps/core.xml"]
+)
+def test_every_part_that_is_parsed_is_looked_through(part):
+    parts = parts_of(XLSX)
+    parts[part] = re.sub(rb"<[\w:]+ ", lambda tag: tag[0] + SPACES, parts[part], count=1)
+    assert "holds a tag or a cell of more than 256 KB" in sentence(lambda: whole("a.xlsx", zipped(parts)))
+
+
+@pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_a_part_in_another_encoding_is_refused(codec):
+    parts = parts_of(XLSX)
+    plain = parts[SHEET].decode()
+    parts[SHEET] = plain[plain.index("<worksheet") :].encode(codec)
+    assert "a part that is not in UTF-8" in sentence(lambda: whole("a.xlsx", zipped(parts)))
+
+
+@pytest.mark.parametrize("shift", [*range(0, 12), *range(100, 4000, 977)])
+def test_comments_and_the_like_are_no_reason_to_refuse(shift):
+    """Also where a piece ends within one, and where what they hold looks like something else."""
+    parts = parts_of(XLSX)
+    sheet = parts[SHEET]
+    odd = b"<!-- <!DOCTYPE a <? --><?x <!DOCTYPE ?><!-- > -->"
+    fill = b"<!--" + b"x" * (64 * 1024 - sheet.index(ROW) - 60 + shift) + b"-->"
+    sheet = sheet.replace(ROW, fill + odd * 3 + ROW, 1)
+    cell = b"<is><t><![CDATA[<!DOCTYPE <!-- >]]>" + b"&quot;" * 32_000 + b"</t></is>"
+    sheet = sheet.replace(b"</sheetData>", b'<row r="52"><c r="A52" t="inlineStr">' + cell + b"</c></row></sheetData>")
+    parts[SHEET] = sheet
+    layout = inspect(Source.from_bytes("a.xlsx", zipped(parts)))
+    assert (layout.rows, layout.names) == (51, ("a", "b"))
 
 
 def test_paths(tmp_path: Path):
