@@ -314,7 +314,7 @@ def check_table_size(n: int) -> int:
     size = sample_size(n)
     if size > LONGEST:
         raise ParameterError(
-            f"A full table is built for at most {LONGEST:,} records, not for {size:,}; use the direct answer instead.",
+            f"The number of records n must be at most {LONGEST:,} here; it is {size:,}.",
             field="n",
         )
     return size

@@ -9,7 +9,7 @@ from scipy import stats
 from privexplorer.distributions import Uniform, Zipf
 from privexplorer.errors import ParameterError
 from privexplorer.properties import AdditiveTable, PlugIn, Polynomial, sensitivity, sensitivity_pair
-from privexplorer.properties.tables import binomial_means
+from privexplorer.properties.tables import LONGEST, binomial_means, check_table_size
 
 
 def histograms(n: int, k: int) -> list[tuple[int, ...]]:
@@ -131,3 +131,11 @@ def test_bad_input_is_one_sentence(call) -> None:
         call(AdditiveTable(np.array([0.5, 1.0, 3.0, 4.0]), 0.0, 3, 2))
     assert str(caught.value).count(".") >= 1
     assert "_" not in str(caught.value)
+
+
+def test_a_table_has_a_longest_length() -> None:
+    assert check_table_size(LONGEST) == LONGEST
+    with pytest.raises(ParameterError) as caught:
+        check_table_size(LONGEST + 1)
+    assert str(caught.value) == "The number of records n must be at most 20,000,000 here; it is 20,000,001."
+    assert caught.value.field == "n"
