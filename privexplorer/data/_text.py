@@ -52,6 +52,11 @@ def sample(source: Source, options: ReadOptions) -> Sample:
     chosen, parse = _delimiter(source, text, whole, quote, options.delimiter)
     _refuse_unclosed(parse)
     _refuse_ragged(parse, chosen)
+    if not whole and parse.count < 2 and options.header != "no":
+        raise DataError(
+            f"One of the first two rows of “{source.name}” is longer than {megabytes(_SAMPLE_BYTES)}; shorten it, or "
+            "look for a quotation mark that is never closed there."
+        )
     decimal = options.decimal if options.decimal != "auto" else _decimal(parse.rows, chosen)
     notes = ["The file begins with a byte-order mark, which was left out."] if facts.marked else []
     if encoding == "cp1252":

@@ -168,6 +168,9 @@ CASES = {
     "late unclosed quote, far from the end": (
         "a.csv", b"a,b\n" + b"1,x\n" * 400_000 + b'2,"y\n' + b"3,z\n" * 400_000, "never closed",
     ),
+    "long second row": ("a.csv", b"a\n" + b"x" * 3_000_000 + b"\ny\n", "One of the first two rows of “a.csv”"),
+    "long first row": ("a.csv", b"x" * 3_000_000 + b"\ny\nz\n", "is longer than 1 MB; shorten it"),
+    "early unclosed quote": ("a.csv", b'a,b\n1,"' + b"x\n" * 1_500_000, "a quotation mark that is never closed there"),
     "all ragged": ("a.csv", b"a,b\n" + b"1,2,3\n" * 20, "Row 2 has 3 values, the first row has 2"),
     "mostly ragged": ("a.csv", b"a,b\n1,2\n" + b"1,2,3\n" * 20, "Row 3 has 3 values, the first row has 2"),
     "a title over the table": ("a.csv", b"Sales of 2020\na,b,c\n1,2,3\n4,5,6\n", "first row has 1"),
