@@ -83,6 +83,8 @@ def answerable(
             *((place.prefix + key.removeprefix("table.") if key in alias else key, it) for key, it in pairs),
         ]
         given = {_known(cls, key, more): value for key, value in pairs}
+        if source is not None and given.get(f"{place.prefix}data", source.key) != source.key:
+            raise ParameterError("“--data” and “table.data” name two tables; leave one of them out.")
         before = dict(leaves(apply(base, more))).get(f"{place.prefix}data")
         named = source.key if source is not None else given.get(f"{place.prefix}data", before)
         if source is not None and from_file and before not in (named, ""):

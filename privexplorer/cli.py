@@ -42,6 +42,7 @@ BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 CLUSTER_SECONDS = 4
 MOST_WORKERS = 256
 LARGEST_SCENARIO = 20_000_000
+_STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 ABOUT = """\
 Explore what privacy costs and what it buys.
@@ -182,7 +183,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except SystemExit as end:  # after --help and --version, and from the server
         if isinstance(end.code, str):
-            _say(end.code)
+            _say(" ".join(end.code.split()))
             return 1
         return end.code or 0
     except BrokenPipeError:  # the reader has seen enough
@@ -228,8 +229,10 @@ def _drop_output() -> None:
 
 
 def _say(sentence: str) -> None:
+    """Print one line on stderr; what would break it, or steer the terminal, is written as an escape."""
+    line = _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), sentence.strip())
     with contextlib.suppress(OSError, ValueError):
-        print(sentence, file=sys.stderr, flush=True)
+        print(line, file=sys.stderr, flush=True)
 
 
 # --- app ----------------------------------------------------------------------------------------------------------
@@ -430,8 +433,7 @@ def _run(asked: argparse.Namespace) -> int:
     try:
         report.write(result, Path(out))
     except OSError as error:
-        why = error.strerror or "unknown reason"
-        raise ParameterError(f"“{out}” cannot be written ({why}); choose another place.") from None
+        raise _unwritable(out, error.strerror) from None
     _say(f"Wrote {out}.")
     return 0
 
@@ -447,13 +449,26 @@ def _check_out(out: str, endings: tuple[str, ...]) -> None:
     """Refuse a place that cannot be written before anything is computed."""
     path = Path(out)
     if path.suffix.lower() not in endings:
-        raise ParameterError(f"The name of the output must end in {any_of(endings)}; it is “{out[:200]}”.")
-    if path.is_dir():
-        raise ParameterError(f"“{out}” is a folder; name a file in it.")
-    if not path.parent.is_dir():
-        raise ParameterError(f"There is no folder “{path.parent}” to write in; make it first.")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise ParameterError(f"“{out}” cannot be written (permission denied); choose another place.")
+        raise ParameterError(f"The name of the output must end in {any_of(endings)}; it is “{_brief(out)}”.")
+    if os.path.isdir(path):  # unlike a path's own methods, these take any name
+        raise ParameterError(f"“{_brief(out)}” is a folder; name a file in it.")
+    if not os.path.isdir(path.parent):
+        raise ParameterError(f"There is no folder “{_brief(str(path.parent))}” to write in; make it first.")
+    try:
+        exists = path.exists()
+    except OSError as error:  # a name that is too long
+        raise _unwritable(out, error.strerror) from None
+    if not os.access(path if exists else path.parent, os.W_OK):
+        raise _unwritable(out, "permission denied")
+
+
+def _unwritable(out: str, why: str | None) -> ParameterError:
+    return ParameterError(f"“{_brief(out)}” cannot be written ({why or 'unknown reason'}); choose another place.")
+
+
+def _brief(path: str) -> str:
+    """Shorten a path to its end for a sentence."""
+    return path if len(path) <= 60 else f"…{path[-59:]}"
 
 
 def _start(word: str, preset: str | None) -> tuple[Study[Any], Scenario, bool]:
@@ -461,7 +476,7 @@ def _start(word: str, preset: str | None) -> tuple[Study[Any], Scenario, bool]:
     from privexplorer.studies import catalogue
     from privexplorer.studies import study as find
 
-    if word not in catalogue() and (word.lower().endswith(".json") or Path(word).exists()):
+    if word not in catalogue() and (word.lower().endswith(".json") or os.path.exists(word)):
         if preset is not None:
             raise ParameterError("A saved scenario says everything already; leave --preset out or name a study.")
         return (*_read(word), True)
@@ -480,26 +495,27 @@ def _start(word: str, preset: str | None) -> tuple[Study[Any], Scenario, bool]:
 def _read(name: str) -> tuple[Study[Any], Scenario]:
     from privexplorer import report
 
+    said = _brief(name)
     try:
         path = Path(name)
         if path.is_dir():
-            raise ParameterError(f"“{name}” is a folder; name a saved scenario in it.")
+            raise ParameterError(f"“{said}” is a folder; name a saved scenario in it.")
         if path.exists() and not path.is_file():
-            raise ParameterError(f"“{name}” is not a file; name a saved scenario.")
+            raise ParameterError(f"“{said}” is not a file; name a saved scenario.")
         if path.stat().st_size > LARGEST_SCENARIO:
-            raise ParameterError(f"“{name}” is too large to be a saved scenario; to read a table use --data.")
+            raise ParameterError(f"“{said}” is too large to be a saved scenario; to read a table use --data.")
         words = path.read_text("utf-8-sig")
     except FileNotFoundError:
-        raise ParameterError(f"There is no file “{name}”; check the path.") from None
+        raise ParameterError(f"There is no file “{said}”; check the path.") from None
     except UnicodeDecodeError:
-        raise ParameterError(f"“{name}” is not a saved scenario: it is not text; to read a table use --data.") from None
+        raise ParameterError(f"“{said}” is not a saved scenario: it is not text; to read a table use --data.") from None
     except OSError as error:
         why = error.strerror or "unknown reason"
-        raise ParameterError(f"“{name}” cannot be opened ({why}); check the path.") from None
+        raise ParameterError(f"“{said}” cannot be opened ({why}); check the path.") from None
     try:
         study, scenario = report.read_scenario_json(words)
     except RecursionError:
-        raise ParameterError(f"“{name}” is not a saved scenario: it is nested too deeply.") from None
+        raise ParameterError(f"“{said}” is not a saved scenario: it is nested too deeply.") from None
     return study, scenario
 
 
@@ -521,13 +537,15 @@ def _answer(study: Study[Any], scenario: Scenario, tables: Tables | None, worker
             raise
         except ImportError:
             raise ParameterError(
-                f"The workers of the cluster at “{address}” cannot load privexplorer; install version "
+                f"The workers of the cluster at “{_brief(address)}” cannot load privexplorer; install version "
                 f"{privexplorer.__version__} there."
             ) from None
         except Exception as error:
             if not isinstance(error, OSError) and not type(error).__module__.startswith("distributed"):
                 raise
-            raise ParameterError(f"The cluster at “{address}” was lost during the run; start it again.") from None
+            raise ParameterError(
+                f"The cluster at “{_brief(address)}” was lost during the run; start it again."
+            ) from None
 
 
 @contextmanager
@@ -557,7 +575,7 @@ def _cluster(address: str) -> Iterator[Any]:
         ) from None
     try:
         if not client.ncores():
-            raise ParameterError(f"The cluster at “{address}” has no workers; start some first.")
+            raise ParameterError(f"The cluster at “{_brief(address)}” has no workers; start some first.")
         yield client
     finally:
         with contextlib.suppress(Exception):

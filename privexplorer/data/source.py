@@ -136,11 +136,11 @@ class Source:
         DataError
             There is no such file, it cannot be opened, or as for :meth:`from_bytes`.
         """
-        where = Path(path).expanduser()
-        name = _plain(str(where))
+        where = Path(os.path.expanduser(path))
+        name, said = _plain(str(where)), _brief(str(where))
         try:
             if where.is_dir():
-                raise DataError(f"“{where}” is a folder; name one file in it.")
+                raise DataError(f"“{said}” is a folder; name one file in it.")
             status = where.stat()
             _check_size(name, status.st_size, limit)
             with where.open("rb") as stream:
@@ -148,10 +148,10 @@ class Source:
                 stream.seek(0)
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()[:16]
         except FileNotFoundError:
-            raise DataError(f"There is no file “{where}”; check the path.") from None
+            raise DataError(f"There is no file “{said}”; check the path.") from None
         except OSError as error:
             raise DataError(
-                f"“{where}” cannot be opened ({error.strerror or 'unknown reason'}); check the path."
+                f"“{said}” cannot be opened ({error.strerror or 'unknown reason'}); check the path."
             ) from None
         return cls(name, digest, status.st_size, kind, packed, _path=where.absolute(), _changed=status.st_mtime_ns)
 
@@ -229,6 +229,11 @@ def megabytes(size: int) -> str:
 
 def _plain(name: str) -> str:
     return name.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] or "table"
+
+
+def _brief(path: str) -> str:
+    """Shorten a path to its end for a message."""
+    return path if len(path) <= 60 else f"…{path[-59:]}"
 
 
 def _check_size(name: str, size: int, limit: int | None) -> None:

@@ -85,7 +85,7 @@ def test_show_names_every_setting_and_preset(capsys: Capture, name: str) -> None
 
 def test_show_in_full(capsys: Capture) -> None:
     _, out, _ = run(capsys, "show", "entropy-error")
-    assert "\n  epsilon = 1 *\n      Privacy loss ε: a number above 0 and at most 50." in out
+    assert "\n  epsilon = 1 *\n      Privacy loss ε: a number from 0.000001 to 50." in out
     assert "Link name: eps." in out
     assert "\n  distribution.kind = zipf\n" in out
     assert "\n  estimators = poly\n" in out
@@ -242,6 +242,7 @@ def test_bundled_table(capsys: Capture) -> None:
 # --- bad input ----------------------------------------------------------------------------------------------------
 
 
+LONG = "X" * 300
 BAD: dict[str, tuple[list[str], str]] = {
     "command": (["lst"], "There is no command “lst”; the nearest is list."),
     "option": (["list", "--jsn"], "There is no option “--jsn”; the nearest is --json."),
@@ -256,7 +257,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "key": ([*RUN, "--set", "epsilom=1"], "There is no setting called “epsilom”; the nearest are epsilon"),
     "value": (
         [*RUN, "--set", "epsilon=0"],
-        "“Privacy loss ε” must be a number above 0 and at most 50; the command line says “0”.",
+        "“Privacy loss ε” must be a number from 0.000001 to 50; the command line says “0”.",
     ),
     "empty value": ([*RUN, "--set", "epsilon="], "the command line says nothing there."),
     "group": ([*RUN, "--set", "n=5"], "“n” is a group of settings; set one of n.low, n.high, n.points."),
@@ -312,6 +313,37 @@ BAD: dict[str, tuple[list[str], str]] = {
         [*RUN, "--set", "table.data="],
         "No table is chosen; give one with “--data FILE”, or set “table.data” to",
     ),
+    "two tables": (
+        [*RUN, "--data", "people.csv", "--set", "table.data=iris", "--set", "table.column=city"],
+        "“--data” and “table.data” name two tables; leave one of them out.",
+    ),
+    "two tables in full": (
+        [*RUN, "--data", "people.csv", "--set", "dist=empirical", "--set", "dist.empirical.table.data=iris"],
+        "“--data” and “table.data” name two tables; leave one of them out.",
+    ),
+    "long name of a study": (["run", LONG], f"There is no study called “{LONG[:60]}”; the nearest are"),
+    "long name of a scenario": (["run", f"{LONG}.json"], f"“…{LONG[:54]}.json” cannot be opened (File name too long)"),
+    "long name of an output": (
+        ["run", "twins", "--out", f"{LONG}.csv"],
+        f"“…{LONG[:55]}.csv” cannot be written (File name too long); choose another place.",
+    ),
+    "long name of a report": (
+        ["report", "twins", "--out", f"{LONG}.html"],
+        f"“…{LONG[:54]}.html” cannot be written (File name too long); choose another place.",
+    ),
+    "long folder of an output": (["run", "twins", "--out", f"{LONG}/x.csv"], f"There is no folder “…{LONG[:59]}” to"),
+    "long ending of an output": (["run", "twins", "--out", f"x.{LONG}"], f"it is “…{LONG[:59]}”."),
+    "long name of a table": ([*RUN, "--data", LONG * 16], f"“…{LONG[:59]}” cannot be opened (File name too long)"),
+    "table of nobody": (
+        [*RUN, "--data", "~nobody-here/x.csv"],
+        "There is no file “~nobody-here/x.csv”; check the path.",
+    ),
+    "line break in a value": ([*RUN, "--set", "epsilon=a\nb"], "the command line says “a\\nb”."),
+    "line break in a key": ([*RUN, "--set", "eps\r\nilon=1"], "There is no setting called “eps\\r\\nilon”"),
+    "line break in a study": (["run", "twi\nns"], "There is no study called “twi\\nns”"),
+    "line break in a command": (["li\u2028st"], "There is no command “li\\u2028st”"),
+    "line break in a path": (["run", "a\nb.json"], "There is no file “a\\nb.json”; check the path."),
+    "steering the terminal": (["run", "twi\x1b[2Jns"], "There is no study called “twi\\x1b[2Jns”"),
     "word after app": (["app", "now"], "“now” is one word too many; `privexplorer app --help`"),
     "cluster of the app": (["app", "--cluster"], "“--cluster” needs a value after it."),
     "option of the server": (["--server.prt", "5"], "There is no option “--server.prt”; the nearest are --server.port"),
