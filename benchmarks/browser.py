@@ -84,7 +84,7 @@ def run() -> list[dict[str, str]]:
             page.wait_for_timeout(1_500)
             page.evaluate(WATCH)
             page.get_by_text("Runs and seed").click()
-            box = page.get_by_label("Seed")
+            box = page.get_by_role("spinbutton", name="Seed")
             box.fill(str(100 + seed))
             page.keyboard.press("Enter")
             page.wait_for_function("window.times.length > 0", timeout=30_000)

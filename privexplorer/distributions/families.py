@@ -104,7 +104,7 @@ class Dirichlet(Distribution):
     k: SymbolCount = 1000
     concentration: Annotated[float, Number] = field(
         1.0, "Dirichlet parameter c", "Small values make a few symbols carry the weight.", key="concentration",
-        gt=0, le=1000, scale="log", low=0.01,
+        ge=1e-4, le=1000, scale="log", low=0.01,
     )  # fmt: skip
     draw: Annotated[int, Number] = field(
         0, "Draw number", "Which random distribution; the same for all runs.", key="draw", ge=0, le=2**32 - 1
@@ -129,7 +129,7 @@ class Geometric(Distribution):
     source: ClassVar[str] = "extension"
     k: SymbolCount = 1000
     ratio: Annotated[float, Number] = field(
-        0.99, "Ratio q", "Weight of a symbol over the weight of the one before.", key="ratio", gt=0, lt=1
+        0.99, "Ratio q", "Weight of a symbol over the weight of the one before.", key="ratio", ge=1e-6, lt=1
     )
 
     def law(self, tables: Tables | None = None) -> DiscreteLaw:

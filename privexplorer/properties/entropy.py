@@ -208,8 +208,8 @@ class Polynomial(AdditiveEntropy):
     kind: Literal["poly"] = "poly"
     title: ClassVar[str] = "Best polynomial"
     formula: ClassVar[str] = (
-        r"g(j)=\frac1n\Bigl[M\sum_{m=0}^{L}a_m\frac{j(j-1)\cdots(j-m+1)}{M^m}+j\ln\frac nM\Bigr]\ (j\le N),\quad"
-        r"g(j)=-\frac jn\ln\frac jn+\frac1{2n}\ (j>N)"
+        r"\begin{aligned}g(j)&=\frac1n\Bigl[M\sum_{m=0}^{L}a_m\frac{j(j-1)\cdots(j-m+1)}{M^m}+j\ln\frac nM\Bigr]"
+        r"&&(j\le N)\\ g(j)&=-\frac jn\ln\frac jn+\frac1{2n}&&(j>N)\end{aligned}"
     )
     source: ClassVar[str] = "properties §4.3, Lem 33, Sec 4.5.1"
     needs_k: ClassVar[bool] = True
@@ -236,7 +236,7 @@ class Polynomial(AdditiveEntropy):
         "Used with own values. The polynomial fits frequencies up to M/n.",
         key="interval",
         when=("preset", "custom"),
-        gt=0,
+        ge=0.1,
         le=1000,
     )
     cutoff: Annotated[int, Number] = field(

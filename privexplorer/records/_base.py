@@ -101,7 +101,7 @@ Epsilon = Annotated[
     float,
     Number,
     Field(
-        gt=0,
+        ge=1e-6,
         le=50,
         title="Privacy loss ε",
         description="One record shifts the odds of any answer by at most a factor e^ε. Smaller is more private.",
@@ -170,7 +170,7 @@ Accuracy = Annotated[
     float,
     Number,
     Field(
-        gt=0,
+        ge=1e-6,
         lt=1,
         title="Target accuracy α",
         description="The error that the answer may have, as a share of its scale.",
@@ -210,8 +210,8 @@ class Grid(Record):
 class RealGrid(Record):
     """A grid of positive numbers, evenly spaced on a log scale."""
 
-    low: Annotated[float, Number] = field(0.01, "From", "Smallest value of the grid.", gt=0, le=1e9)
-    high: Annotated[float, Number] = field(10.0, "To", "Largest value of the grid.", gt=0, le=1e9)
+    low: Annotated[float, Number] = field(0.01, "From", "Smallest value of the grid.", ge=1e-12, le=1e9)
+    high: Annotated[float, Number] = field(10.0, "To", "Largest value of the grid.", ge=1e-12, le=1e9)
     points: Annotated[int, Number] = field(25, "Points", "How many values the grid has.", ge=2, le=200)
 
     def model_post_init(self, context: Any, /) -> None:

@@ -28,10 +28,14 @@ def number(value: float) -> str:
 
     Examples
     --------
-    >>> number(1_000_000), number(0.01), number(1e9)
-    ('1,000,000', '0.01', '1,000,000,000')
+    >>> number(1_000_000), number(0.01), number(1e9), number(1e-6)
+    ('1,000,000', '0.01', '1,000,000,000', '0.000001')
     """
-    return (f"{int(value):,}" if float(value).is_integer() and abs(value) < 1e15 else f"{value:g}").replace("-", "−")
+    if float(value).is_integer() and abs(value) < 1e15:
+        return f"{int(value):,}".replace("-", "−")
+    if 1e-9 <= abs(value) < 1e-4:
+        return f"{value:.12f}".rstrip("0").replace("-", "−")
+    return f"{value:g}".replace("-", "−")
 
 
 def rule(what: Leaf) -> str:

@@ -14,7 +14,7 @@ from privexplorer.data import Tables
 from privexplorer.distributions import DiscreteLaw, nested_fingerprints
 from privexplorer.distributions.families import Distribution
 from privexplorer.privacy import LaplaceNoise
-from privexplorer.properties import AdditiveTable, Polynomial
+from privexplorer.properties import AdditiveTable, Polynomial, epsilon_for_inflation
 from privexplorer.simulation import block_rng, root_mean_square
 from privexplorer.studies.chart import Axis, Chart, Line, Panel
 from privexplorer.studies.result import Formula, Note, Result
@@ -157,6 +157,11 @@ def private_squares(estimates: FloatArray, truth: float, scales: FloatArray, low
     noisy = LaplaceNoise(1.0).clipped_squared_error(estimates / size, truth / size, low / size, high / size) * size**2
     silent = (np.clip(estimates, low, high) - truth) ** 2
     return np.asarray(np.where(scales > 0, noisy, silent))
+
+
+def epsilon_for(inflation: float, delta: float, rmse: float) -> float:
+    """Return the ε at which noise adds so much to the error (properties §2); infinite where there is no error."""
+    return epsilon_for_inflation(inflation, delta, rmse) if rmse > 0 else math.inf
 
 
 def moved_below(shape: FloatArray, curve: FloatArray) -> FloatArray:
@@ -303,7 +308,7 @@ def error_marks(result: Result, estimators: Sequence[Any], dashes: Mapping[str, 
                     + unit,
                 )
             )
-    whose = f"upper bound<br>({SHORT[estimators[-1].kind]})" if several else "upper bound"
+    whose = f"upper bound<br>({SHORT[estimators[-1].kind]})" if several else "upper bound<br>(private)"
     for name, role, label, hover in (
         ("upper bound", "upper bound", whose, "at most {y} "),
         ("lower bound (shape only)", "lower bound", "lower bound<br>(shape only)", "lower bound, shape only: {y} "),

@@ -122,7 +122,12 @@ class CoverageGoal(Record):
     unit: ClassVar[str] = "of the further records"
     measure: ClassVar[str] = "share of further records"
     t: Annotated[float, Number] = field(
-        2.0, "Look-ahead t", "Further records per record; 2 means three times the sample in all.", key="t", gt=0, le=10
+        2.0,
+        "Look-ahead t",
+        "Further records per record; 2 means three times the sample in all.",
+        key="t",
+        ge=0.001,
+        le=10,
     )
 
     @property

@@ -31,8 +31,8 @@ LARGEST_GROWTH = 600.0
 class AheadGrid(Record):
     """A grid of look-aheads ``t``, evenly spaced: further records per record of the sample."""
 
-    low: Annotated[float, Number] = field(1.0, "From", "Smallest look-ahead.", gt=0, le=100)
-    high: Annotated[float, Number] = field(10.0, "To", "Largest look-ahead.", gt=0, le=100)
+    low: Annotated[float, Number] = field(1.0, "From", "Smallest look-ahead.", ge=0.001, le=100)
+    high: Annotated[float, Number] = field(10.0, "To", "Largest look-ahead.", ge=0.001, le=100)
     points: Annotated[int, Number] = field(10, "Points", "How many look-aheads.", ge=2, le=60)
 
     def model_post_init(self, context: Any, /) -> None:

@@ -58,7 +58,7 @@ class DenseScenario(Scenario):
         scale="log",
         low=0.01,
         high=0.4,
-        gt=0,
+        ge=1e-6,
         lt=0.5,
     )
     trials: Trials = 400

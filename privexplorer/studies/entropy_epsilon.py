@@ -11,7 +11,7 @@ import numpy as np
 
 from privexplorer.arrays import FloatArray
 from privexplorer.distributions import Uniform, Zipf
-from privexplorer.properties import PlugIn, Polynomial, epsilon_for_inflation
+from privexplorer.properties import PlugIn, Polynomial
 from privexplorer.records import Number, RealGrid, Scenario, field
 from privexplorer.simulation import mixture_quantiles, root_mean_square
 from privexplorer.studies import _entropy as core
@@ -19,7 +19,7 @@ from privexplorer.studies.base import Preset, stacked
 from privexplorer.studies.chart import Axis, Chart
 from privexplorer.studies.entropy_error import DASHES, EntropyError, EntropyScenario, upper_bound
 from privexplorer.studies.result import Card, Result
-from privexplorer.studies.words import plus_minus, ratio, significant, with_unit
+from privexplorer.studies.words import plus_minus, significant, with_unit
 
 
 class EntropyEpsilonScenario(EntropyScenario):
@@ -88,7 +88,7 @@ class EntropyEpsilon(EntropyError):
             here = core.Curve(*root_mean_square(self.squares(scenario, prepared, blocks, sens, place, at, cap)))
             mine.append((plain, here))
         n = float(prepared.ns[0])
-        if scenario.bounds:
+        if scenario.bounds and prepared.law.k > 1:
             bound = upper_bound(prepared.bias[-1], np.full(grid.shape, n), sens[-1], sens[-1] / grid)
             rows.append(("upper bound", grid, bound / unit, 0.0))
             lower = np.array([core.lower_bound_shape(prepared.law.k, n, epsilon) for epsilon in grid])
@@ -121,9 +121,8 @@ class EntropyEpsilon(EntropyError):
         plain, private = mine
         value, error = plus_minus(private.rmse[0] / unit, 2 * private.error[0] / unit)
         value0, error0 = plus_minus(plain.rmse[0] / unit, 2 * plain.error[0] / unit)
-        price = float(private.rmse[0] / plain.rmse[0])
-        free = epsilon_for_inflation(0.05, delta, quiet)
-        double = epsilon_for_inflation(1.0, delta, quiet)
+        free = core.epsilon_for(0.05, delta, quiet)
+        double = core.epsilon_for(1.0, delta, quiet)
         cards = (
             Card(
                 "Private error",
@@ -142,9 +141,9 @@ class EntropyEpsilon(EntropyError):
         )
         shows = (
             f"With **{scenario.n:,} people** and **ε = {scenario.epsilon:g}**, a private estimate is typically off by "
-            f"**{with_unit(value, words)}**, {ratio(price)} the error without privacy. From ε = "
+            f"**{with_unit(value, words)}**; without privacy by {with_unit(value0, words)}. From ε = "
             f"{significant(free, 2)} on "
-            "privacy adds less than 5%: there the sample size limits you, not privacy. Below ε = "
+            "the noise adds less than 5%: there the sample size limits you, not privacy. Below ε = "
             f"{significant(double, 2)} "
             f"the noise more than doubles the error."
             + (" The lower bound shows a shape only; its constant is unknown." if scenario.bounds else "")

@@ -16,7 +16,6 @@ from privexplorer.properties import (
     MillerMadow,
     PlugIn,
     Polynomial,
-    epsilon_for_inflation,
 )
 from privexplorer.records import Epsilon, Grid, Scenario, Seed, Trials, field, once_each
 from privexplorer.simulation import mixture_quantiles
@@ -24,7 +23,7 @@ from privexplorer.studies import _entropy as core
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
 from privexplorer.studies.chart import Axis, Chart, Line, Panel, Spread
 from privexplorer.studies.result import Card, Result, tidy
-from privexplorer.studies.words import percent, plus_minus, ratio, significant, whole, with_unit
+from privexplorer.studies.words import percent, plus_minus, significant, whole, with_unit
 
 ESTIMATORS = ("plug-in", "miller-madow", "poly")
 Estimators = Annotated[tuple[EntropyEstimator, ...], once_each(ESTIMATORS)]
@@ -190,7 +189,7 @@ class EntropyError(Study[EntropyErrorScenario]):
             curves.append((plain, private))
             rows.append((estimator.title, prepared.ns, plain.rmse / unit, plain.error / unit))
             rows.append((f"{estimator.title}, private", prepared.ns, private.rmse / unit, private.error / unit))
-        if scenario.bounds:
+        if scenario.bounds and prepared.law.k > 1:
             bound = upper_bound(prepared.bias[-1], ns, sens[-1], sens[-1] / scenario.epsilon)
             rows.append(("upper bound", prepared.ns, bound / unit, 0.0))
             lower = np.array([core.lower_bound_shape(prepared.law.k, n, scenario.epsilon) for n in ns])
@@ -216,10 +215,10 @@ class EntropyError(Study[EntropyErrorScenario]):
         n, delta = int(prepared.ns[-1]), float(sens[best, -1])
         value, error = plus_minus(private.rmse[-1] / unit, 2 * private.error[-1] / unit)
         value0, error0 = plus_minus(plain.rmse[-1] / unit, 2 * plain.error[-1] / unit)
-        price = private.rmse / plain.rmse
         quiet = core.quiet_curve(blocks, best, prepared.truth)
-        added = private.rmse / quiet.rmse
-        free = epsilon_for_inflation(0.05, delta, float(quiet.rmse[-1]))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            added = private.rmse / quiet.rmse
+        free = core.epsilon_for(0.05, delta, float(quiet.rmse[-1]))
         cards = [
             Card(
                 "Private error",
@@ -231,10 +230,13 @@ class EntropyError(Study[EntropyErrorScenario]):
                 "Without privacy",
                 with_unit(value0, words),
                 error0,
-                "The same estimator without noise, with its own tuning.",
+                "The estimator without privacy, in its own tuning.",
             ),
             Card(
-                "Price of privacy", ratio(price[-1]), "private ÷ without", f"At n = {n:,} and ε = {scenario.epsilon:g}."
+                "The noise adds",
+                percent(max(float(added[-1]) - 1, 0.0)) if np.isfinite(added[-1]) else "–",
+                "to the error",
+                f"At n = {n:,} and ε = {scenario.epsilon:g}: the private estimate with and without its noise.",
             ),
             Card(
                 "Nearly free from",
@@ -249,14 +251,14 @@ class EntropyError(Study[EntropyErrorScenario]):
             if cheap.size == added.size
             else f"From n = {whole(prepared.ns[cheap[0]])} on, the noise adds less than 5%."
             if cheap.size and np.all(added[cheap[0] :] <= 1.05)
-            else f"The noise adds {percent(added[-1] - 1)} at n = {n:,}; for less than 5% it takes ε = "
-            f"{significant(free, 2)}."
+            else f"For less than 5% at n = {n:,} it takes ε = {significant(free, 2)}."
         )
+        tuned = ", in its own tuning," if estimator.kind == "poly" else ""
         shows = (
             f"With **{n:,} people** and **ε = {scenario.epsilon:g}**, a private estimate "
             f"({estimator.title.lower()}) is "
-            f"typically off by **{with_unit(value, words)}**, {significant(price[-1], 2)} times as much as without "
-            f"privacy. {where} "
+            f"typically off by **{with_unit(value, words)}**; without privacy{tuned} by {with_unit(value0, words)}. "
+            f"The noise itself adds {percent(max(float(added[-1]) - 1, 0.0))}. {where} "
             + ("The lower bound shows a shape only; its constant is unknown. " if scenario.bounds else "")
             + f"Neighbouring points share {blocks.shape[0]} nested samples, so they move together."
         )

@@ -40,7 +40,7 @@ class AbsoluteTarget(Record):
         scale="log",
         low=0.005,
         high=1.0,
-        gt=0,
+        ge=1e-6,
         le=10,
     )
 
@@ -66,7 +66,7 @@ class RelativeTarget(Record):
         scale="log",
         low=0.01,
         high=1.0,
-        gt=0,
+        ge=1e-6,
         le=100,
     )
 

@@ -56,7 +56,7 @@ class CoverageTwins(Record):
         scale="log",
         low=0.01,
         high=0.5,
-        gt=0,
+        ge=1e-6,
         lt=1,
     )
 
@@ -103,7 +103,7 @@ class SupportTwins(Record):
         scale="log",
         low=0.01,
         high=0.5,
-        gt=0,
+        ge=1e-6,
         lt=1,
     )
 
@@ -153,7 +153,7 @@ class EntropyTwins(Record):
         scale="log",
         low=0.01,
         high=0.5,
-        gt=0,
+        ge=1e-6,
         lt=1,
     )
 

@@ -65,7 +65,7 @@ class NoiseRulesScenario(Scenario):
         "Further records per record, for the view “Coverage by k”.",
         key="t",
         group="Method",
-        gt=0,
+        ge=1e-6,
         le=10,
     )
     trials: Trials = 200

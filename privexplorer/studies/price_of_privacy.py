@@ -47,7 +47,12 @@ class Coverage(Record):
     formula: ClassVar[str] = SmoothedGoodToulmin.formula
     source: ClassVar[str] = SmoothedGoodToulmin.source
     ahead: Annotated[float, Number] = field(
-        2.0, "Look-ahead t", "Further records per record; 2 means three times the sample in all.", key="t", gt=0, le=10
+        2.0,
+        "Look-ahead t",
+        "Further records per record; 2 means three times the sample in all.",
+        key="t",
+        ge=0.001,
+        le=10,
     )
 
     def table(self, n: int, k: int, private: bool = True) -> AdditiveTable:
@@ -101,7 +106,7 @@ class PriceScenario(Scenario):
         scale="log",
         low=0.001,
         high=10.0,
-        gt=0,
+        ge=1e-6,
         le=50,
         ends=("more private", "more accurate"),
     )

@@ -186,7 +186,7 @@ class RegimeScenario(Scenario):
         scale="log",
         low=0.001,
         high=0.5,
-        gt=0,
+        ge=1e-6,
         lt=1,
     )
     epsilon: Epsilon = field(
@@ -198,7 +198,7 @@ class RegimeScenario(Scenario):
         scale="log",
         low=0.001,
         high=10.0,
-        gt=0,
+        ge=1e-6,
         le=50,
         ends=("more private", "more accurate"),
     )

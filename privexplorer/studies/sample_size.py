@@ -53,7 +53,7 @@ class SampleSizeScenario(Scenario):
         scale="log",
         low=0.005,
         high=1.0,
-        gt=0,
+        ge=1e-6,
         le=10,
     )
     distribution: DiscreteDistribution = field(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
@@ -109,7 +110,7 @@ class SupportCoverageScenario(Scenario):
         scale="log",
         low=0.001,
         high=0.5,
-        gt=0,
+        ge=1e-6,
         lt=1,
     )
     trials: Trials = 200
@@ -314,11 +315,11 @@ class SupportCoverage(Study[SupportCoverageScenario]):
         t, delta = float(ts[-1]), float(sens[0, at][-1])
         value, error = unseen.measured(private.rmse[-1], 2 * private.error[-1])
         value0, error0 = unseen.measured(plain.rmse[-1], 2 * plain.error[-1])
-        price = float(private.rmse[-1] / plain.rmse[-1])
+        price = float(private.rmse[-1] / plain.rmse[-1]) if plain.rmse[-1] > 0 else math.inf
         horizon = prediction_horizon(ts, private.rmse, accuracy)
         horizon0 = prediction_horizon(ts, plain.rmse, accuracy)
         spread = unseen.crossing_error(ts, private.rmse, private.error, horizon)
-        free = epsilon_for_inflation(0.05, delta, float(plain.rmse[-1]) * n * t)
+        free = epsilon_for_inflation(0.05, delta, float(plain.rmse[-1]) * n * t) if plain.rmse[-1] > 0 else math.inf
         to_find = float(blocks[:, -1, at][:, -1].mean())
         cards = (
             Card(

@@ -89,7 +89,7 @@ class SupportSizeScenario(Scenario):
         scale="log",
         low=0.01,
         high=0.5,
-        gt=0,
+        ge=1e-6,
         lt=1,
     )
     trials: Trials = 200

@@ -21,6 +21,7 @@ private, beside the one answer that was released.
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -50,7 +51,7 @@ from privexplorer.studies._entropy import unit_size
 from privexplorer.studies.base import Preset, Study
 from privexplorer.studies.chart import Axis, Chart, Line, Panel, Points, Spread
 from privexplorer.studies.result import Card, Formula, Note, Result, tidy
-from privexplorer.studies.words import whole, with_unit
+from privexplorer.studies.words import plain_markdown, whole, with_unit
 
 LEVEL = 0.95
 FIRST = TableColumn(data="census-surnames", column="surname", counts="count")
@@ -78,7 +79,7 @@ class UnseenInDataScenario(Scenario):
         scale="log",
         low=0.01,
         high=10.0,
-        gt=0,
+        ge=1e-6,
         le=50,
         ends=("more private", "more accurate"),
     )
@@ -91,7 +92,7 @@ class UnseenInDataScenario(Scenario):
         scale="log",
         low=0.1,
         high=10.0,
-        gt=0,
+        ge=1e-6,
         le=100,
     )
     coverage: SmoothedGoodToulmin = field(
@@ -380,7 +381,7 @@ class UnseenInData(Study[UnseenInDataScenario]):
             )
         ]
         if prepared.notes:
-            out.append(Note(plain_text(" ".join(prepared.notes)), title="How the column was read"))
+            out.append(Note(plain_markdown(" ".join(prepared.notes)), title="How the column was read"))
         if prepared.distinct == prepared.n:
             out.append(
                 Note("Every record has a value of its own, so nothing was seen twice and every new record looks new.")
@@ -609,27 +610,20 @@ def tuning(record: Record) -> str:
 def column_words(ref: TableColumn) -> str:
     """Name the column and whatever changes what is read from it: that is part of the question too.
 
+    Names are quoted as in JSON, so that no column's name can be taken for another reading of another column: two
+    questions must never share their noise.
+
     Examples
     --------
-    >>> column_words(FIRST), column_words(TableColumn(data="iris", column="species", kind="category"))
-    ('surname (counted by count)', 'species (as category)')
+    >>> print(column_words(FIRST), column_words(TableColumn(data="iris", column="species", kind="category")), sep="; ")
+    "surname", counted by "count"; "species", as category
     """
-    more = [f"counted by {ref.counts}"] if ref.counts else []
-    more += [f"as {ref.kind}"] if ref.kind != "auto" else []
+    words = [json.dumps(ref.column, ensure_ascii=False)]
+    words += [f"counted by {json.dumps(ref.counts, ensure_ascii=False)}"] if ref.counts else []
+    words += [f"as {ref.kind}"] if ref.kind != "auto" else []
     if ref.read != TableColumn().read:
-        more.append(f"reading {hashlib.sha256(ref.read.model_dump_json().encode()).hexdigest()[:6]}")
-    return ref.column + (f" ({', '.join(more)})" if more else "")
-
-
-def plain_text(words: str) -> str:
-    r"""Take from words that quote a table what Markdown would read as markup.
-
-    Examples
-    --------
-    >>> print(plain_text("[a](http://x.y) *b*"))
-    \[a\](http://x.y) \*b\*
-    """
-    return "".join(f"\\{letter}" if letter in "\\`*_[]<$~" else letter for letter in words)
+        words.append(f"reading {hashlib.sha256(ref.read.model_dump_json().encode()).hexdigest()[:16]}")
+    return ", ".join(words)
 
 
 ASSUMPTIONS = (

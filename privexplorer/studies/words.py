@@ -86,6 +86,17 @@ def percent(share: float) -> str:
     return f"{value:.0f}%" if abs(value) >= 10 else f"{significant(value, 2 if abs(value) >= 1 else 1)}%"
 
 
+def plain_markdown(words: str) -> str:
+    r"""Take from words that quote a file, a link or a table what Markdown would read as markup.
+
+    Examples
+    --------
+    >>> print(plain_markdown("![a](http://x.y) *b* $c$ :red[d]"))
+    \!\[a\]\(http\://x.y\) \*b\* \$c\$ \:red\[d\]
+    """
+    return "".join(f"\\{letter}" if letter in "\\`*_[]()<>$~:!#|{}" else letter for letter in words)
+
+
 def listed(items: Sequence[str]) -> str:
     """Join words with commas and a final "and".
 

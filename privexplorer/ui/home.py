@@ -11,20 +11,20 @@ from privexplorer.studies.base import Study
 from privexplorer.ui import shell
 
 
-def card(study: Study[Any]) -> None:
+def card(study: Study[Any], is_first: bool) -> None:
     """Draw the card of one study."""
     with st.container(border=True, height="stretch"):
         picture = shell.ASSETS / "cards" / f"{study.picture}.svg"
         if picture.exists():
             st.image(str(picture), width="stretch", alt="")
-        st.header(study.question, anchor=False)
+        st.subheader(study.question, anchor=False)
         st.markdown(study.card)
         st.page_link(
             shell.page_entry(study.theme).file,
             label=study.link,
             icon=":material/arrow_forward:",
             icon_position="right",
-            query_params={"study": study.id},
+            query_params=None if is_first else {"study": study.id},
         )
 
 
@@ -36,9 +36,14 @@ def home() -> None:
             "Each question opens with a finished example. Then change ε, the sample size or the data and watch what "
             "happens.",
         )
-        with st.grid(3, min_column_width=280):
-            for study in catalogue().values():
-                card(study)
+        themes: dict[str, list[Study[Any]]] = {}
+        for study in catalogue().values():
+            themes.setdefault(study.theme, []).append(study)
+        for theme, studies in themes.items():
+            st.header(shell.page_entry(theme).title, anchor=False)
+            with st.grid(3, min_column_width=280):
+                for study in studies:
+                    card(study, is_first=study is studies[0])
         st.space("medium")
         with st.grid(3, min_column_width=280):
             with st.container():

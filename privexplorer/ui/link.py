@@ -69,10 +69,11 @@ def parts(scenario: Scenario, page: Mapping[str, str]) -> dict[str, list[str]]:
 
 def write(scenario: Scenario, page: Mapping[str, str]) -> None:
     """Put the scenario into the address, so that it is right while the page computes."""
-    out = parts(scenario, page)
-    if out != current():
+    out, now = parts(scenario, page), current()
+    if out != now and out != {name: value for name, value in now.items() if name != "study" or name in out}:
         st.query_params.from_dict(out)
-    st.session_state["_written"] = out
+        now = out
+    st.session_state["_written"] = now  # an address that says more than it must is left alone
 
 
 def absolute(scenario: Scenario, page: Mapping[str, str]) -> str:

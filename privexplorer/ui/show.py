@@ -15,6 +15,7 @@ from privexplorer.figures import SVG_BUTTON, config, draw
 from privexplorer.records import Scenario
 from privexplorer.studies.base import Study
 from privexplorer.studies.result import Formula, Note, Result
+from privexplorer.studies.words import plain_markdown
 from privexplorer.ui import link, shell, state
 
 STATUS = {
@@ -35,7 +36,7 @@ def theme() -> str:
 def problem(error: PrivExplorerError, title: str = "This cannot be answered as it stands") -> None:
     """Show an error of ours: what is wrong and what to do."""
     body = str(error) + (f" {error.hint}" if error.hint else "")
-    st.error(body, title=title)
+    st.error(plain_markdown(body), title=plain_markdown(title))
 
 
 def note(item: Note) -> None:
@@ -58,7 +59,10 @@ def chart(study: Study[Any], result: Result, view: str, key: str) -> None:
         figure,
         key=f"{study.id}-{view}-{key}-{theme()}",
         theme="streamlit",
-        config=config(f"{study.id}-{view}" if view else study.id),
+        config={
+            **config(f"{study.id}-{view}" if view else study.id),
+            **({"displayModeBar": False} if shell.is_phone() else {}),  # it would lie on the title
+        },
         alt=result.takeaway,
     )
     cards(result)
@@ -202,6 +206,8 @@ def download_tab(study: Study[Any], scenario: Scenario, result: Result) -> None:
         for title, ending, mime, data in offers:
             name = f"privexplorer-{study.id}.{ending}"
             st.download_button(title, data, name, mime, key=f"{study.id}:{ending}", on_click="ignore")
+    if any(item.level == "not-private" for item in result.notes):
+        st.warning("These files hold numbers of your table that are **not private** beside the private answers.")
     st.caption("The chart itself: the camera in its toolbar saves PNG, the button beside it SVG.")
     st.caption(CAUTION)
 
@@ -233,8 +239,9 @@ def share(scenario: Scenario, page: Mapping[str, str], table: tuple[str, str] | 
         st.code(link.absolute(scenario, page), language=None, wrap_lines=True)
         st.caption("Whoever opens this link sees the same numbers, to the last digit with the same versions.")
         if table is not None:
+            digest, column = (plain_markdown(part) for part in table)
             st.caption(
-                f"The link holds the column's name (“{table[1]}”) and a fingerprint of the file ({table[0]}), never "
-                "the "
-                "data. Whoever guesses the file can confirm the guess with the fingerprint."
+                f"The link holds the column's name (“{column}”) and a fingerprint of the file ({digest}), never the "
+                "data. "
+                "Whoever guesses the file can confirm the guess with the fingerprint."
             )

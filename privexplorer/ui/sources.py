@@ -10,6 +10,7 @@ from privexplorer.studies.sources import KINDS, Item, items
 from privexplorer.ui import shell
 
 ALL = "all"
+ORDER = ("done", "not yet", "part of a proof")
 
 
 def choose(label: str, values: list[str]) -> str:
@@ -39,7 +40,7 @@ def sources() -> None:
             places = [i.chapter for i in everything if source in (ALL, i.source)]
             chapter = choose("Chapter", list(dict.fromkeys(places)))
             kind = choose("Kind", list(KINDS))
-            status = choose("State", ["done", "not yet", "part of a proof"])
+            status = choose("State", list(ORDER))
         chosen = [
             item
             for item in everything
@@ -48,6 +49,7 @@ def sources() -> None:
             and kind in (ALL, item.kind)
             and status in (ALL, state(item))
         ]
+        chosen.sort(key=lambda item: ORDER.index(state(item)))  # what can be looked at comes first
         counted = [item for item in chosen if item.counts]
         done = sum(item.done for item in counted)
         with st.grid(3, min_column_width=150):
@@ -59,20 +61,27 @@ def sources() -> None:
                 "State": [state(item) for item in chosen],
                 "Item": [item.label for item in chosen],
                 "What it says": [item.title for item in chosen],
-                "Chapter": [item.chapter for item in chosen],
-                "Shown by": [address(item) for item in chosen],
-                "Check": [item.check for item in chosen],
+                "Shown by": [address(item) or "" for item in chosen],
                 "Test": [item.test.split("::")[-1] for item in chosen],
+                "Check": [item.check for item in chosen],
+                "Kind": [KINDS[item.kind] for item in chosen],
+                "Chapter": [item.chapter for item in chosen],
                 "Source": [item.source for item in chosen],
             }
         )
+        if frame.empty:
+            st.info("No item fits all four choices; set one of them back to “all”.")
+            return
         st.dataframe(
             frame,
             hide_index=True,
             height=620,
             column_config={
-                "Shown by": st.column_config.LinkColumn("Shown by", display_text=r"#(.*)$"),
+                "State": st.column_config.TextColumn("State", width="small"),
+                "Item": st.column_config.TextColumn("Item", width="medium"),
+                "Shown by": st.column_config.LinkColumn("Shown by", display_text=r"#(.*)$", width="medium"),
                 "What it says": st.column_config.TextColumn("What it says", width="large"),
+                "Test": st.column_config.TextColumn("Test", width="medium"),
                 "Check": st.column_config.TextColumn("Check", width="medium"),
             },
             alt=f"{len(chosen)} items of the sources, {done} shown and tested",

@@ -13,6 +13,7 @@ from privexplorer.records import Record, Scenario, problems
 from privexplorer.studies import catalogue
 from privexplorer.studies.base import Study, digest
 from privexplorer.studies.result import Note, Result
+from privexplorer.studies.words import plain_markdown
 from privexplorer.ui import link, shell, show, state
 from privexplorer.ui.form import Form, draw_form
 from privexplorer.ui.run import run
@@ -25,13 +26,15 @@ def study_page() -> None:
     fresh = link.read(page, studies)
     with shell.sheet():
         chosen = choose(page, studies, fresh)
-        one(page, chosen, fresh, several=len(studies) > 1)
+        one(page, chosen, fresh, is_first=chosen.id == next(iter(studies)))
 
 
 def choose(page: str, studies: dict[str, Study[Any]], fresh: bool) -> Study[Any]:
     """Let the visitor choose a question of this page."""
     if len(studies) == 1:
         return next(iter(studies.values()))
+    if shell.is_presented():  # the address decides; the chart needs the room
+        return studies[st.session_state.get(f"{page}:study") or next(iter(studies))]
     form = Form(page, fresh)
     name = form.ask(
         "study",
@@ -52,7 +55,7 @@ def tab_title(studies: dict[str, Study[Any]], name: str) -> str:
     return studies[name].tab or studies[name].question
 
 
-def one(page: str, study: Study[Any], fresh: bool, several: bool) -> None:
+def one(page: str, study: Study[Any], fresh: bool, is_first: bool) -> None:
     """Draw one study."""
     shell.heading(study.question, study.lead)
     presets, views = st.container(), st.container()
@@ -69,24 +72,26 @@ def one(page: str, study: Study[Any], fresh: bool, several: bool) -> None:
             type="tertiary",
         )
     for sentence in state.take_notices():
-        st.warning(sentence)
+        st.warning(plain_markdown(sentence))
     found = problems(study.scenario, data, "the form")
     if found:
         pick_preset(None)
-        st.error(" ".join(dict.fromkeys(item.sentence for item in found)), title="Please change one setting")
+        st.error(
+            plain_markdown(" ".join(dict.fromkeys(item.sentence for item in found))), title="Please change one setting"
+        )
         st.button("Use the defaults", on_click=reset, args=(study,), key=f"{study.id}:repair")
         return
     scenario = study.scenario.model_validate(data)
     del presets, views
     view = pick_preset(scenario)
-    own = {"study": study.id} if several else {}
+    own = {} if is_first else {"study": study.id}
     if study.views and view != next(iter(study.views)):
         own["view"] = view
     link.write(scenario, own)
     seen = st.session_state.get("_link_notes")
     if seen and seen[0] == digest(study, scenario):
         for sentence in seen[1]:
-            st.warning(sentence, title="A part of the link could not be used")
+            st.warning(plain_markdown(sentence), title="A part of the link could not be used")
     try:
         answer(study, scenario, view)
     except PrivExplorerError as error:
@@ -100,7 +105,11 @@ def answer(study: Study[Any], scenario: Scenario, view: str) -> None:
     """Check, run and show."""
     tables = state.uploads()
     for sentence in study.check(scenario, tables):
-        st.error(sentence, title="This cannot be answered as it stands")
+        missing = next((t.data for t in tables_of(scenario) if t.data not in tables and t.data not in public()), None)
+        if missing:
+            st.info(plain_markdown(sentence), title="The table is not here", icon=":material/upload_file:")
+        else:
+            st.error(plain_markdown(sentence), title="This cannot be answered as it stands")
         return
     above, place = st.container(), None
     status = st.container()
@@ -124,11 +133,15 @@ def answer(study: Study[Any], scenario: Scenario, view: str) -> None:
     show.details(study, scenario, result, view)
 
 
+def public() -> set[str]:
+    """Names of the tables that come with the program."""
+    return {item.id for item in bundled()}
+
+
 def share(scenario: Scenario, own: dict[str, str]) -> None:
     """Draw the share box, with what a link about a table gives away."""
     table = next(tables_of(scenario), None)
-    public = {item.id for item in bundled()}
-    show.share(scenario, own, (table.data, table.column) if table is not None and table.data not in public else None)
+    show.share(scenario, own, (table.data, table.column) if table is not None and table.data not in public() else None)
 
 
 def tables_of(record: Record) -> Any:
@@ -149,7 +162,7 @@ def preset_row(study: Study[Any], form: Form) -> Any:
         key = f"{study.id}:preset"
         known = {preset.title: preset.scenario for preset in study.presets()}
         with row:
-            if known:
+            if known and not shell.is_presented():
                 # a preset loses its mark as soon as a setting differs
                 st.session_state[key] = next((t for t, s in known.items() if s == scenario), None)
                 st.pills(

@@ -11,6 +11,7 @@ import streamlit as st
 from privexplorer.data import Layout, ReadOptions, Source, TableColumn, bundled, inspect, resolve
 from privexplorer.errors import PrivExplorerError
 from privexplorer.records import Record, extra, leaves, link_key
+from privexplorer.studies.words import plain_markdown
 from privexplorer.ui import show, state
 from privexplorer.ui.form import DRAWERS, Form
 
@@ -92,7 +93,8 @@ def draw_table(form: Form, prefix: str, title: str, cls: type[Record], start: Re
     except PrivExplorerError as error:
         if data in state.uploads():
             show.problem(error, "This file could not be read")
-        out["column"] = form.now(f"{prefix}column", start.column)
+        named = form.now(f"{prefix}column", start.column)
+        out["column"] = form.ask(f"{prefix}column", start.column, st.selectbox, "Column", [named])
         out["counts"] = form.now(f"{prefix}counts", start.counts)
         out["kind"] = form.now(f"{prefix}as", start.kind)
         out["read"] = by_field(read)
@@ -104,10 +106,10 @@ def draw_table(form: Form, prefix: str, title: str, cls: type[Record], start: Re
         choose_columns(form, prefix, layout, default)
     st.session_state[seen] = data
     for sentence in layout.notes:
-        st.caption(sentence)
+        st.caption(plain_markdown(sentence))
     out.update(draw_columns(form, prefix, layout, start))
     with st.expander("How the file was read"):
-        st.caption(how(layout))
+        st.caption(plain_markdown(how(layout)))
         first_rows(layout)
         out["read"] = form.draw(ReadOptions, start.read, f"{prefix}read.")
     return out

@@ -78,8 +78,6 @@ def test_address_is_complete_and_stable(name: str) -> None:
     wanted: dict[str, list[str]] = {}
     for key, value in query:
         wanted.setdefault(key, []).append(value)
-    if sum(other.theme == study.theme for other in catalogue().values()) == 1:
-        wanted.pop("study")
     assert now == wanted
     app.run()
     assert address(app) == now
@@ -105,7 +103,7 @@ def test_presets_fill_the_form() -> None:
     app = opened("entropy", [("trials", "16")])
     preset = catalogue()["entropy-error"].presets()[1]
     app.pills[0].set_value(preset.title).run()
-    assert address(app) == {"study": ["entropy-error"], "eps": ["0.1"]}
+    assert address(app) == {"eps": ["0.1"]}
     assert app.pills[0].value == preset.title
     app.select_slider(key="entropy-error:eps").set_value(0.2).run()
     assert app.pills[0].value is None
@@ -148,3 +146,17 @@ def test_a_table_is_uploaded_and_refused() -> None:
     app.get("file_uploader")[0].upload("empty.csv", b"", "text/csv").run()
     assert any("empty.csv" in str(error.proto) or "empty" in error.value.lower() for error in app.error)
     assert not app.exception
+
+
+def test_words_from_a_link_or_a_file_are_no_markup() -> None:
+    bait = "![](http://127.0.0.1:1/x)"
+    app = opened("entropy", [("eps", bait), ("trials", "16"), (bait, "1")])
+    shown = "\n".join(warning.value for warning in app.warning)
+    assert bait not in shown
+    assert r"\!\[\]" in shown
+    app = opened("unseen", [("study", "unseen-in-data")])
+    table = f"{bait},{bait}\n" + "x,1\ny,2\n" * 3
+    app.get("file_uploader")[0].upload("$x$.csv", table.encode(), "text/csv").run()
+    assert bait not in words(app)
+    app.get("file_uploader")[0].upload("*b*.csv", b"", "text/csv").run()
+    assert any(r"\*b\*" in error.value for error in app.error)

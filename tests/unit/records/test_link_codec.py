@@ -233,7 +233,7 @@ REFUSED: list[tuple[list[tuple[str, str]], str]] = [
     ([("shape", "")], "must be one of flat, power, typed"),
     ([("methods", "plain,banana")], "must be one of plain, poly, smooth"),
     ([("methods", "plain,plain")], "only once"),
-    ([("eps", "0")], "above 0 and at most 50"),
+    ([("eps", "0")], "from 0.000001 to 50"),
     ([("", "0")], "There is no setting called “”"),
     ([("eps.low", "0")], "There is no setting called “eps.low”"),
 ]

@@ -57,18 +57,18 @@ def test_every_bad_value_is_refused_in_one_sentence(place: Place) -> None:
 
 
 EXACT: list[tuple[dict[str, Any], str]] = [
-    ({"epsilon": 0}, "“Privacy loss ε” must be a number above 0 and at most 50; the file says 0."),
-    ({"epsilon": -2.5}, "“Privacy loss ε” must be a number above 0 and at most 50; the file says −2.5."),
-    ({"epsilon": "banana"}, "“Privacy loss ε” must be a number above 0 and at most 50; the file says “banana”."),
-    ({"epsilon": True}, "“Privacy loss ε” must be a number above 0 and at most 50; the file says true."),
-    ({"epsilon": None}, "“Privacy loss ε” must be a number above 0 and at most 50; the file says nothing there."),
-    ({"epsilon": []}, "“Privacy loss ε” must be a number above 0 and at most 50; the file has a list there."),
+    ({"epsilon": 0}, "“Privacy loss ε” must be a number from 0.000001 to 50; the file says 0."),
+    ({"epsilon": -2.5}, "“Privacy loss ε” must be a number from 0.000001 to 50; the file says −2.5."),
+    ({"epsilon": "banana"}, "“Privacy loss ε” must be a number from 0.000001 to 50; the file says “banana”."),
+    ({"epsilon": True}, "“Privacy loss ε” must be a number from 0.000001 to 50; the file says true."),
+    ({"epsilon": None}, "“Privacy loss ε” must be a number from 0.000001 to 50; the file says nothing there."),
+    ({"epsilon": []}, "“Privacy loss ε” must be a number from 0.000001 to 50; the file has a list there."),
     (
         {"epsilon": {}},
-        "“Privacy loss ε” must be a number above 0 and at most 50; the file has a group of settings there.",
+        "“Privacy loss ε” must be a number from 0.000001 to 50; the file has a group of settings there.",
     ),
-    ({"epsilon": math.inf}, "“Privacy loss ε” must be a number above 0 and at most 50; the file says “infinity”."),
-    ({"epsilon": math.nan}, "“Privacy loss ε” must be a number above 0 and at most 50; the file says “not a number”."),
+    ({"epsilon": math.inf}, "“Privacy loss ε” must be a number from 0.000001 to 50; the file says “infinity”."),
+    ({"epsilon": math.nan}, "“Privacy loss ε” must be a number from 0.000001 to 50; the file says “not a number”."),
     ({"delta": 1}, "“Slack δ” must be a number of at least 0 and below 1; the file says 1."),
     ({"trials": 17.5}, "“Runs” must be a whole number from 8 to 20,000; the file says 17.5."),
     (
@@ -183,7 +183,7 @@ def test_rules_in_words(name: str, words: str) -> None:
 
 def test_faults_are_found() -> None:
     """The check of the sentences has power: it finds what it looks for."""
-    assert not faults("Privacy loss ε must be a number above 0 and at most 50; the link says “Input should”.")
+    assert not faults("Privacy loss ε must be a number from 0.000001 to 50; the link says “Input should”.")
     for bad in (
         "Input should be greater than 0.",
         "1 validation error for Toy.",

@@ -17,7 +17,7 @@ from privexplorer.privacy import SpentBudget
 from privexplorer.properties import MillerMadow, PlugIn, Polynomial, SmoothedGoodToulmin
 from privexplorer.studies import unseen_in_data
 from privexplorer.studies._unseen import AheadGrid
-from privexplorer.studies.unseen_in_data import UnseenInData, UnseenInDataScenario
+from privexplorer.studies.unseen_in_data import UnseenInData, UnseenInDataScenario, column_words
 
 STUDY = UnseenInData()
 make = UnseenInDataScenario
@@ -235,7 +235,7 @@ def test_words_of_a_table_are_no_markup():  # type: ignore[no-untyped-def]
     text = "colour\n1\n2\n[a](http://x.y)\n"
     tables, column = table(text, kind="number")
     notes = " ".join(note.text for note in STUDY.run(make(table=column), tables).notes)
-    assert r"“\[a\](http://x.y)”" in notes
+    assert r"“\[a\]\(http\://x.y\)”" in notes
     assert "[a](" not in notes.replace(r"\[a\](", "")
 
 
@@ -317,3 +317,15 @@ def test_presets_answer_and_their_columns_differ():  # type: ignore[no-untyped-d
     sizes = [STUDY.run(preset.scenario).extra["column"].n for preset in STUDY.presets()]
     assert sizes == [86_080, 32_053, 442]
     assert all(one != two for one, two in pairwise(sizes))
+
+
+def test_no_two_readings_share_their_noise() -> None:
+    """Names of columns are free text: none may be taken for another reading of another column."""
+    pairs = [
+        (TableColumn(data="x", column="a", kind="category"), TableColumn(data="x", column='a", as category')),
+        (TableColumn(data="x", column="a", kind="category"), TableColumn(data="x", column="a (as category)")),
+        (TableColumn(data="x", column="a", counts="b"), TableColumn(data="x", column='a", counted by "b')),
+        (TableColumn(data="x", column='a"', counts="b"), TableColumn(data="x", column="a", counts='"b')),
+    ]
+    for one, other in pairs:
+        assert column_words(one) != column_words(other)
