@@ -208,7 +208,7 @@ def resolve(ref: TableColumn, tables: Tables | None) -> Source:
     raise DataError(
         "This link was made with a table that is not in the link; drop the same file here.",
         field="data",
-        hint=f"The file's SHA-256 begins with {ref.data}.",
+        hint=f"Its fingerprint is {ref.data}.",
     )
 
 

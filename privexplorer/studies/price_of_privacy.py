@@ -168,7 +168,7 @@ class PriceOfPrivacy(Study[PriceScenario]):
     card: ClassVar[str] = "A map over sample size and ε, with your own sample on it."
     link: ClassVar[str] = "Read the price map"
     theme: ClassVar[str] = "price"
-    picture: ClassVar[str] = "regimes"
+    picture: ClassVar[str] = "map"
     scenario: ClassVar[type[Scenario]] = PriceScenario
     late: ClassVar[frozenset[str]] = frozenset({"n", "epsilon", "epsilons", "trials"})
     views: ClassVar[Mapping[str, str]] = {"map": "Map", "curves": "ε that is enough"}

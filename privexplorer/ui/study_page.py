@@ -58,7 +58,6 @@ def tab_title(studies: dict[str, Study[Any]], name: str) -> str:
 def one(page: str, study: Study[Any], fresh: bool, is_first: bool) -> None:
     """Draw one study."""
     shell.heading(study.question, study.lead)
-    presets, views = st.container(), st.container()
     form = Form(study.id, fresh)
     pick_preset = preset_row(study, form)
     data = draw_form(form, study.scenario)
@@ -82,7 +81,6 @@ def one(page: str, study: Study[Any], fresh: bool, is_first: bool) -> None:
         st.button("Use the defaults", on_click=reset, args=(study,), key=f"{study.id}:repair")
         return
     scenario = study.scenario.model_validate(data)
-    del presets, views
     view = pick_preset(scenario)
     own = {} if is_first else {"study": study.id}
     if study.views and view != next(iter(study.views)):
