@@ -215,8 +215,8 @@ class SmoothedGoodToulmin(AdditiveCoverage):
         """Say so where the estimator is plain Good-Toulmin."""
         if self._is_plain(t):
             return "For t up to 1 no smoothing is needed: this is the plain Good-Toulmin estimator." + (
-                " Close to t = 1 its terms hardly fade, so a small table can swing by a few values; t = 0.5 or t = 2 is "
-                "steadier."
+                " Close to t = 1 its terms hardly fade, so a small table can swing by a few values; "
+                "t = 0.5 or t = 2 is steadier."
                 if t > 0.8
                 else ""
             )
