@@ -1,4 +1,4 @@
-"""One test per labelled item of the chapter on property estimation; ``ledger_chapter_4_tests.json`` maps row to test.
+"""One test per labelled item of the chapter on property estimation; the Sources page maps row to test.
 
 A row ``T-Eq4.1`` is witnessed by ``test_T_Eq4_1``. Rows whose check is a simulated figure stand in
 ``tests/statistical/test_spec_properties.py`` under the same naming rule.
@@ -842,8 +842,9 @@ def _numbers(terms: object) -> list[float]:
 
 
 def test_every_row_of_the_chapter_names_an_existing_test() -> None:
-    mapping: dict[str, str] = json.loads((HERE / "ledger_chapter_4_tests.json").read_text("utf-8"))
     root = HERE.parents[1]
+    witnesses = json.loads((root / "privexplorer/studies/ledger/witnesses.json").read_text("utf-8"))
+    mapping = {row: node for row, node in witnesses.items() if row.startswith("T-")}
     assert len(mapping) == 68
     functions = {
         file: {
