@@ -84,8 +84,10 @@ def test_numbers_have_bounds(study: str) -> None:
 
 
 def refusals(place: Place, bad: Bad) -> list[str]:
-    """Offer a bad value by file, link and command line; return what is said."""
-    words: list[str] = []
+    """Offer a bad value by file, form, link and command line; return what is said."""
+    # a page hands the form's plain data to the same function
+    words = [problem.sentence for problem in problems(place.cls, place.data(bad.json), "the form")]
+    assert words, (place.path, bad)
     with pytest.raises(ParameterError) as caught:
         validated(place.cls, json.loads(json.dumps(place.data(bad.json))))
     words.append(str(caught.value))
