@@ -10,6 +10,7 @@ from privexplorer.predictability.accuracy import (
     noise_ellipse,
     regression_accuracy,
 )
+from privexplorer.predictability.analysis import Analysis, DescentTape, analyse, descent_tape
 from privexplorer.predictability.attack import (
     BLOCK_VALUES,
     Assessment,
@@ -98,6 +99,7 @@ from privexplorer.predictability.families import (
     finite_family,
     l1_complexity,
     linear_family,
+    lipschitz_constant,
     supremum_level,
 )
 from privexplorer.predictability.fits import (
@@ -210,7 +212,6 @@ from privexplorer.predictability.sums import (
 from privexplorer.predictability.tables import (
     PART_ROWS,
     Parts,
-    Split,
     Table,
 )
 from privexplorer.predictability.theory import (
@@ -245,6 +246,7 @@ __all__ = [
     "Adversary",
     "AllButOne",
     "AllButOneProcess",
+    "Analysis",
     "Assessment",
     "AttackDraws",
     "AttackSize",
@@ -258,6 +260,7 @@ __all__ = [
     "Condition",
     "Count",
     "Descent",
+    "DescentTape",
     "Design",
     "EmptyCore",
     "EqualPredictability",
@@ -323,7 +326,6 @@ __all__ = [
     "RowWeights",
     "Shape",
     "ShardProcess",
-    "Split",
     "StickyStrata",
     "Sweep",
     "Table",
@@ -333,6 +335,7 @@ __all__ = [
     "WeightedDraws",
     "all_of",
     "all_orders",
+    "analyse",
     "any_of",
     "assess",
     "attenuated_r2",
@@ -347,6 +350,7 @@ __all__ = [
     "comparison",
     "default_tau",
     "descend",
+    "descent_tape",
     "empty_core",
     "equal_predictability",
     "exact_mean_predictability",
@@ -372,6 +376,7 @@ __all__ = [
     "lazy_chain",
     "linear_family",
     "linear_gmm",
+    "lipschitz_constant",
     "log_loss_toy",
     "loss_curvature",
     "loss_gap_scale",

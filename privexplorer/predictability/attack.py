@@ -408,7 +408,7 @@ def assess(
     after = draws.feasible if who == "feasible" else draws.oracle
     good = np.isfinite(draws.before).all(axis=1) & np.isfinite(after).all(axis=1) & np.isfinite(draws.truth).all(axis=1)
     if not good.any():
-        raise ParameterError("None of the simulated attacks has an answer; choose a larger group or more records.")
+        raise ParameterError("Not one of the simulated attacks has an answer; choose a larger group or more records.")
     gaps = draws.loss_gaps(theory.loss, tau, who)[good]
     one, two = (draws.before - draws.truth)[good], (after - draws.truth)[good]
     gain = gaps.mean(axis=0)

@@ -84,6 +84,11 @@ class Process(ABC):
     def theory(self) -> str:
         """One sentence: what theory applies."""
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences for the reader."""
+        return ()
+
     def size(self, target: Target = "unknown") -> AttackSize:
         """Return effective size and noise multiplier (UnsupportedCombination where no theory applies)."""
         raise UnsupportedCombination(self.supports("theory") or "No large-sample theory applies to this attacker.")
@@ -246,6 +251,16 @@ class IndependentProcess(Process):
     def theory(self) -> str:
         """What theory applies."""
         return "Independent draws: Thm 3.6 with n draws, which supposes n far below N."
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Warn where n is not far below N."""
+        if 10 * self.draws <= self.records:
+            return ()
+        return (
+            f"The formulas for draws with replacement suppose that n is far below N; here n = {self.draws:,} and "
+            f"N = {self.records:,}, so the people left over differ noticeably from everybody.",
+        )
 
     def size(self, target: Target = "unknown") -> AttackSize:
         """Return n for both (Thm 3.6, erratum E1)."""
@@ -615,7 +630,9 @@ class Adversary(AttackerRecord):
             raise DataError("This attacker needs the columns of its condition.")
         expression = parse(self.condition)
         if expression.kind(table) != "condition":
-            raise ParameterError(f"'{expression.text}' is not a condition; compare it with a value.", field="picks")
+            raise ParameterError(
+                f"The expression '{expression.text}' is not a condition; compare it with a value.", field="picks"
+            )
         liked = expression.evaluate(table)
         if liked.size != records:
             raise DataError(f"The table has {liked.size:,} rows, but there are {records:,} people.")

@@ -347,7 +347,7 @@ def _smoothness_of(loss: Loss, summary: MomentSummary, tau: ArrayLike | None) ->
     for name, is_binary in zip(summary.query_names, summary.query_binary, strict=True):
         if not is_binary:
             raise ParameterError(
-                f"Log loss needs queries answered by yes or no; '{name}' has other answers. Choose squared loss, or "
+                f"Log loss needs queries answered by yes or no; '{name}' has other answers, so choose squared loss or "
                 "turn the query into a condition.",
                 field="loss",
             )

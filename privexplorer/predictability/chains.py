@@ -137,7 +137,7 @@ def make_chain(transition: ArrayLike) -> Chain:
     states = matrix.shape[0]
     if states > STATE_LIMIT:
         raise ParameterError(
-            f"A chain may have at most {STATE_LIMIT:,} states; this one has {states:,}. Use a chain over groups of "
+            f"A chain may have at most {STATE_LIMIT:,} states; this one has {states:,}, so use a chain over groups of "
             "people.",
             field="transition",
         )
@@ -166,7 +166,7 @@ def make_chain(transition: ArrayLike) -> Chain:
     period = _period(graph)
     if period > 1:
         raise ParameterError(
-            f"The chain is periodic with period {period}: it runs in circles and never settles (Assumption 3.1). Let "
+            f"The chain is periodic with period {period}: it runs in circles and never settles (Assumption 3.1); let "
             "it stay where it is with some probability.",
             field="transition",
         )

@@ -273,12 +273,13 @@ class _Comparison(_Node):
         words = {"number": "numbers", "text": "texts", "condition": "yes or no"}
         if first and second and (first == "text") != (second == "text"):
             raise ParameterError(
-                f"'{self.show()}' compares {words[first]} with {words[second]}; both sides must be of one kind.",
+                f"The part '{self.show()}' compares {words[first]} with {words[second]}; both sides must be of one "
+                "kind.",
                 hint="Write texts between quotation marks.",
             )
         if "text" in (first, second) and self.sign not in ("=", "!="):
             raise ParameterError(
-                f"'{self.show()}' asks for an order between texts; texts can only be equal (=) or not (!=)."
+                f"The part '{self.show()}' asks for an order between texts; texts can only be equal (=) or not (!=)."
             )
         return "condition"
 
@@ -371,7 +372,7 @@ def _need(part: _Node, table: Table | None, wanted: Kind) -> None:
     if found is None or found == wanted or (wanted == "number" and found == "condition"):
         return
     words = {"number": "a number", "condition": "a condition (yes or no)", "text": "a text"}
-    raise ParameterError(f"'{part.show()}' is {words[found]}, but {words[wanted]} is needed there.")
+    raise ParameterError(f"The part '{part.show()}' is {words[found]}, but {words[wanted]} is needed there.")
 
 
 def _quoted(text: str) -> str:
@@ -432,7 +433,7 @@ class Expression:
         if bad.any():
             row = int(np.argmax(bad))
             raise DataError(
-                f"'{self.text}' has no finite value in row {row + 1:,}; every person needs one.",
+                f"The expression '{self.text}' has no finite value in row {row + 1:,}; every person needs one.",
                 hint="A value may be missing there, or the formula may divide by zero.",
             )
         return values
@@ -441,7 +442,9 @@ class Expression:
         """Return one number per row; not a number where it has no finite value."""
         rows = row_count(table)
         if self.node.kind(table) == "text":
-            raise ParameterError(f"'{self.text}' is a text; compare it with another, as in {self.text} = \"...\".")
+            raise ParameterError(
+                f"The expression '{self.text}' is a text; compare it with another, as in {self.text} = \"...\"."
+            )
         with np.errstate(all="ignore"):
             values = self.node.values(table, rows)
         out = np.empty(rows)

@@ -109,6 +109,28 @@ def finite_family(
     return FiniteFamily(terms, size, check_positive(smoothness, "The smoothness constant H", "smoothness"), count)
 
 
+def lipschitz_constant(values: ArrayLike, grid: ArrayLike) -> float:
+    """Return the largest difference quotient of a function given on a grid (Def A.8); at most its Lipschitz constant.
+
+    Parameters
+    ----------
+    values : (points,) array
+        f at the grid.
+    grid : (points,) array
+        Increasing numbers.
+
+    Examples
+    --------
+    >>> round(lipschitz_constant(np.abs([-1.0, 0.0, 2.0]), [-1.0, 0.0, 2.0]), 12)
+    1.0
+    """
+    f, x = as_numbers(values, "the values of the function", 1), as_numbers(grid, "the grid", 1)
+    if x.size < 2 or f.size != x.size or not np.all(np.diff(x) > 0):
+        raise ParameterError("A grid needs at least 2 different points in increasing order, with one value each.")
+    # between neighbours the quotient is largest
+    return float(np.abs(np.diff(f) / np.diff(x)).max())
+
+
 # --- Gaussian complexity -------------------------------------------------------------------------------------
 
 
@@ -443,5 +465,6 @@ __all__ = [
     "finite_family",
     "l1_complexity",
     "linear_family",
+    "lipschitz_constant",
     "supremum_level",
 ]

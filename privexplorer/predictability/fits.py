@@ -21,6 +21,7 @@ from privexplorer.predictability.tables import (
     PART_ROWS,
     Parts,
     Table,
+    column_labels,
     locate_missing,
     matrix,
     parts_of,
@@ -167,8 +168,6 @@ def fit(loss: TrainingLoss, data: Parts, design: Design, penalty: float = 0.0) -
 
 def feature_labels(data: Parts, design: Design) -> tuple[str, ...]:
     """Return one label per coefficient."""
-    from privexplorer.predictability.tables import column_labels
-
     first = next(iter(parts_of(data)))
     return column_labels(first, design.features, design.intercept)
 
@@ -256,8 +255,8 @@ def _check_independent(upper: FloatArray, labels: Sequence[str]) -> None:
     empty = [label for label, size in zip(labels, scale, strict=True) if size == 0.0]
     if empty:
         raise ParameterError(
-            f"The coefficients are not identified: column '{empty[0]}' is 0 for everybody. Leave it out or use ridge "
-            "regression.",
+            f"The coefficients are not identified: column '{empty[0]}' is 0 for everybody, so leave it out or use "
+            "ridge regression.",
             field="features",
         )
     _, values, right = np.linalg.svd(upper / scale)
@@ -266,7 +265,7 @@ def _check_independent(upper: FloatArray, labels: Sequence[str]) -> None:
     involved = [f"'{label}'" for label, part in zip(labels, right[-1], strict=True) if abs(part) > 1e-6]
     raise ParameterError(
         f"The coefficients are not identified: the columns {', '.join(involved)} carry the same information twice "
-        "(they are linearly dependent). Leave one out or use ridge regression.",
+        "(they are linearly dependent), so leave one out or use ridge regression.",
         field="features",
         hint="Ridge regression with a small penalty has a unique answer.",
     )

@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaln, gammaln, logsumexp, xlogy
+from scipy.special import betaln, gammaln, log_ndtr, logsumexp, xlogy
 
 from privexplorer.arrays import FloatArray
 from privexplorer.errors import ParameterError
@@ -605,8 +605,6 @@ def bayes_against_linear(noise_share: float) -> tuple[float, float]:
 
 def _half_normal_parts(y: FloatArray, b: float) -> tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]:
     """Return mass and first moment of φ(x) Lap(y - x) over x <= y and over x >= y."""
-    from scipy.special import log_ndtr
-
     out = []
     for sign in (1.0, -1.0):
         # on x <= y the factor is exp(-(y - x)/b)/(2b): a normal law with mean 1/b, cut at y; mirrored for x >= y

@@ -428,7 +428,7 @@ class FittedLastIterate(FittedRelease):
         """Say why no attacker can be simulated."""
         return (
             "The simulated attacker is not available for the last step of gradient descent alone: it would have to "
-            "repeat the descent on every sample. Release the whole path or the fitted model to see one."
+            "repeat the descent on every sample; release the whole path or the fitted model to see one."
         )
 
 
@@ -664,7 +664,7 @@ class ReleaseRecord(Record):
         """
         raise UnsupportedCombination(
             f"One record can move the numbers of '{self.title}' without limit, so no noise of a known size makes them "
-            "differentially private. Release a mean or a regularised logistic regression, or use another noise.",
+            "differentially private; release a mean or a penalised logistic regression, or use another noise.",
             field="noise",
         )
 
@@ -722,7 +722,7 @@ class Formula(ReleaseRecord):
         expression = parse(self.text)
         first = next(iter(parts_of(data)))
         if expression.kind(first) == "text":
-            raise ParameterError(f"'{expression.text}' is a text, which has no mean.", field="formula")
+            raise ParameterError(f"The expression '{expression.text}' is a text, which has no mean.", field="formula")
         return FittedStatistic((expression,), (expression.text,))
 
     def sensitivity(self, records: int, bounds: Bounds, norm: Norm) -> float:
@@ -775,7 +775,9 @@ class Count(ReleaseRecord):
 def _condition(text: str, table: Table) -> Expression:
     expression = parse(text)
     if expression.kind(table) != "condition":
-        raise ParameterError(f"'{expression.text}' is not a condition; compare it with a value.", field="condition")
+        raise ParameterError(
+            f"The expression '{expression.text}' is not a condition; compare it with a value.", field="condition"
+        )
     return expression
 
 
@@ -955,7 +957,7 @@ class GradientDescent(_Regression):
         if self.released == "path" and self.steps * len(names) > PATH_LIMIT:
             raise ParameterError(
                 f"A whole path may have at most {PATH_LIMIT} numbers; {self.steps} steps of {len(names)} coefficients "
-                f"make {self.steps * len(names):,}. Choose fewer steps or release the last one.",
+                f"make {self.steps * len(names):,}; choose fewer steps or release the last one.",
                 field="steps",
             )
         descent = descend(self.loss, data, self.design, self.steps, self.step_size, self.penalty)

@@ -7,8 +7,7 @@ that can be walked more than once (the row groups of a file, the partitions of a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,28 +25,6 @@ Parts: TypeAlias = Table | Iterable[Table]
 
 PART_ROWS = 2_048
 """Rows per step: 20 columns of this length fill a third of a megabyte, so they stay in the cache (measured)."""
-
-
-@dataclass(frozen=True)
-class Split:
-    """A table in memory, walked in steps of equal length without copying.
-
-    Attributes
-    ----------
-    table : mapping
-        The whole table.
-    rows : int
-        Rows per step.
-    """
-
-    table: Table
-    rows: int = PART_ROWS
-
-    def __iter__(self) -> Iterator[Table]:
-        """Walk the steps in order."""
-        total = row_count(self.table)
-        for start in range(0, total, self.rows):
-            yield {name: column[start : start + self.rows] for name, column in self.table.items()}
 
 
 def row_count(table: Table) -> int:
@@ -143,7 +120,6 @@ def locate_missing(data: Parts, names: Sequence[str]) -> None:
 __all__ = [
     "PART_ROWS",
     "Parts",
-    "Split",
     "Table",
     "column",
     "column_labels",

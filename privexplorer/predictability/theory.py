@@ -148,7 +148,7 @@ def _solve(spread: FloatArray, right: FloatArray) -> FloatArray:
     scale = np.sqrt(np.diagonal(spread))
     if not np.all(scale > 0.0):
         raise ParameterError(
-            "The spread Ω of the moments is singular: one of them never varies. Without noise leave out the last "
+            "The spread Ω of the moments is singular: one of them never varies; without noise leave out the last "
             "block.",
             field="spread",
         )

@@ -7,6 +7,7 @@ otherwise, so every test names its scale.
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 from collections.abc import Callable
@@ -117,6 +118,15 @@ def test_G5_linear_regression() -> None:
     close(release.coefficients, want["w_erm"])
     close([found.rho_cc[0], found.c0[0], found.printed[0]], [want["rho_cc"], want["c0"], want["gamma"]])
     close(pr.excess_error(release.gram, 0.05 * np.eye(2)), want["excess_mse"])
+
+
+def test_three_steps_by_hand_reproduce_G5() -> None:
+    """After Rem 3.7: the user's own moments, derivative and noise go in; the numbers of G5 come out."""
+    want = expected("G5")
+    w = np.linalg.lstsq(X, Y, rcond=None)[0]
+    summary = pr.moment_summary(Q, (X @ w - Y)[:, None] * X, X.T @ X / 20)
+    found = paper(summary, SHARD, 0.05 * np.eye(2))
+    close([found.rho_cc[0], found.c0[0], found.printed[0]], [want["rho_cc"], want["c0"], want["gamma"]])
 
 
 def test_G6_calibrated_noise() -> None:
@@ -415,3 +425,16 @@ def test_numbers_of_the_text(name: str) -> None:
 
 def test_every_number_is_computed() -> None:
     assert set(MORE) == set(COMPUTE)
+
+
+def test_every_item_of_the_ledger_names_a_test_that_exists() -> None:
+    root = Path(__file__).parents[2]
+    witnesses = json.loads((Path(__file__).parent / "ledger_predictability_tests.json").read_text("utf-8"))
+    with (root / "privexplorer/studies/ledger/predictability.csv").open(encoding="utf-8", newline="") as file:
+        wanted = {row["id"] for row in csv.DictReader(file) if row["kind"] in ("computable", "illustratable")}
+    assert set(witnesses) == wanted
+    for witness in witnesses.values():
+        path, name = witness.split("::")
+        assert f"def {name.split('[')[0]}(" in (root / path).read_text("utf-8"), witness
+        if "[" in name:
+            assert name.split("[")[1].rstrip("]") in MORE, witness

@@ -72,6 +72,20 @@ def test_shards_have_the_size_they_say() -> None:
     np.testing.assert_allclose(np.bincount(pairs.ravel()) / 40_000, 0.5, atol=4.5 * math.sqrt(0.25 / 40_000))
 
 
+def test_shard_biased_and_adversarial_samplers() -> None:
+    """P-X4: a shard of 20 at 0.4 has 8 different people; biased frequencies are p to 3.5 s.e.; only q = 1 chosen."""
+    rng = np.random.default_rng(0)
+    shard = pr.RandomShard(compromised_fraction=0.4).process(20).sample(50, rng)
+    assert {len(set(row)) for row in shard.tolist()} == {8}
+    table = {"s": np.arange(1.0, 21.0), "x": np.arange(20) % 2}
+    biased = pr.WeightedDraws(draws=500, column="s").process(20, table)
+    counts = np.bincount(biased.sample(200, rng).ravel(), minlength=20)
+    law = np.arange(1.0, 21.0) / 210
+    assert (np.abs(counts - 100_000 * law) < 3.5 * np.sqrt(100_000 * law * (1 - law))).all()
+    chosen = pr.Adversary(compromised_fraction=0.4, condition="x = 1").process(20, table).sample(3, rng)
+    assert (table["x"][chosen] == 1).all()
+
+
 def test_weights_turn_process_means_into_plain_ones(d20: dict[str, Any]) -> None:
     """P-X15: E_D[w h] is the plain mean of h, for random laws and values."""
     rng = np.random.default_rng(2)

@@ -74,6 +74,7 @@ def test_E3_weights_are_not_applied_twice(d20: dict[str, Any]) -> None:
     found = pr.predictability(summary, pr.sample_attack_size(8), 0.05 * np.eye(2), noise_scale="paper")
     assert found.variance_after[0] == pytest.approx(0.2317670409, rel=1e-9)
     block = pr.moment_system(summary, 0.05 * np.eye(2)).query_covariance()[0, 0]
+    assert found.variance_after[0] == pytest.approx(block, rel=1e-12)
     assert block == pytest.approx(0.2317670409, rel=1e-9)
 
 

@@ -204,6 +204,16 @@ def test_refusals_of_families(d20: dict[str, Any]) -> None:
     assert "not a bound for the average of f(x)" in pr.LIPSCHITZ_NOTE
 
 
+def test_lipschitz_constants() -> None:
+    """Def A.8: the largest difference quotient on a grid; 1 for |x|, 3 for 3x, below 2 for sin 2x."""
+    grid = np.linspace(-2, 2, 401)
+    assert pr.lipschitz_constant(np.abs(grid), grid) == pytest.approx(1.0)
+    assert pr.lipschitz_constant(3 * grid, grid) == pytest.approx(3.0)
+    assert 1.99 < pr.lipschitz_constant(np.sin(2 * grid), grid) < 2.0
+    with pytest.raises(ParameterError, match="at least 2 different points"):
+        pr.lipschitz_constant([1.0, 2.0], [0.0, 0.0])
+
+
 # --- composition and post-processing -------------------------------------------------------------------------
 
 

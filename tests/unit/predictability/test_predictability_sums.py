@@ -300,6 +300,7 @@ def test_constant_statistic_shows_the_noise_of_the_others(d20: dict[str, Any]) -
     assert own[0] < shared.r2()[0]
 
 
+@pytest.mark.slow
 def test_a_million_rows_need_little_memory() -> None:
     """N = 10⁶, d = 20, ten queries: the sums over parts keep a few megabytes, whatever the table holds."""
     rng = np.random.default_rng(0)
