@@ -9,13 +9,13 @@ import pytest
 from browser_tools import FLAGS, Visitor, running_app
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # not longer: its event loop would stay in the way of other tests
 def server() -> Iterator[str]:
     with running_app() as address:
         yield address
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # not longer: its event loop would stay in the way of other tests
 def browser(chromium: str) -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 

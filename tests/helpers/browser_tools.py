@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -96,12 +97,18 @@ class Visitor:
     def cards(self) -> list[str]:
         return [str(value) for value in self.page.locator("[data-testid=stMetricValue]").all_inner_texts()]
 
-    def slide(self, title: str, steps: int) -> None:
-        """Move a slider by so many steps with the keyboard."""
+    def slide(self, title: str, until: str, up: bool = False, most: int = 30) -> None:
+        """Move a slider with the keyboard, step by step, until the address matches."""
         slider = self.page.get_by_role("slider", name=title)
-        slider.focus()
-        for _ in range(abs(steps)):
-            self.page.keyboard.press("ArrowLeft" if steps < 0 else "ArrowRight")
+        for _ in range(most):
+            slider.focus()
+            before = self.page.url
+            self.page.keyboard.press("ArrowRight" if up else "ArrowLeft")
+            self.page.wait_for_function("before => location.href !== before", arg=before)
+            self.settled()
+            if re.search(until, self.page.url):
+                return
+        pytest.fail(f"{title} never reached {until}")
 
     def broken(self) -> bool:
         return self.page.locator("[data-testid=stException]").count() > 0
