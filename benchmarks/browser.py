@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -63,11 +64,22 @@ def run() -> list[dict[str, str]]:
     out = []
     with running_app() as server, sync_playwright() as play:
         engine = play.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
-        first_chart(engine.new_context().new_page(), f"{server}/entropy")
-        new = statistics.median(first_chart(engine.new_context().new_page(), f"{server}/entropy") for _ in range(5))
-        context = engine.new_context()
-        first_chart(context.new_page(), f"{server}/entropy")
-        back = statistics.median(first_chart(context.new_page(), f"{server}/entropy") for _ in range(5))
+        fresh = []
+        for _ in range(6):
+            visitor = engine.new_context()
+            fresh.append(first_chart(visitor.new_page(), f"{server}/entropy"))
+            visitor.close()
+        new = statistics.median(fresh[1:])
+        # a returning visitor has a profile on disk: files and compiled scripts are there from the visits before
+        profile = tempfile.mkdtemp()
+        context = play.chromium.launch_persistent_context(profile, executable_path="/usr/bin/chromium", args=FLAGS)
+        visits = []
+        for _ in range(8):
+            page = context.new_page()
+            visits.append(first_chart(page, f"{server}/entropy"))
+            page.wait_for_timeout(1_000)
+            page.close()
+        back = statistics.median(visits[3:])
         out.append(row("chart visible, new visitor", f"{new:.2f} s", "warm server, median of 5", "4.5 s", new <= 4.5))
         out.append(row("chart visible, returning visitor", f"{back:.2f} s", "median of 5", "2.5 s", back <= 2.5))
         page = context.new_page()
@@ -94,6 +106,7 @@ def run() -> list[dict[str, str]]:
         out.append(
             row("first simulated curve after a click", f"{wait:.2f} s", "new seed, median of 5", "1 s", wait <= 1)
         )
+        context.close()
         engine.close()
     times = []
     for number in range(4):

@@ -235,7 +235,10 @@ def bill(result: Result) -> None:
 
 def share(scenario: Scenario, page: Mapping[str, str], table: tuple[str, str] | None) -> None:
     """Show the link that restores this view, and say what is in it."""
-    with st.expander("Share this view", icon=":material/link:"):
+    box = st.expander("Share this view", icon=":material/link:", key="share", on_change="rerun")
+    if not box.open:  # a closed box would still make the browser load its parts before the chart
+        return
+    with box:
         st.code(link.absolute(scenario, page), language=None, wrap_lines=True)
         st.caption("Whoever opens this link sees the same numbers, to the last digit with the same versions.")
         if table is not None:
