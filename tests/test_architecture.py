@@ -142,4 +142,4 @@ def test_the_check_for_machines_has_power() -> None:
     """The pattern above finds what it looks for."""
     assert MACHINE.search("see /" + "work/main")
     assert MACHINE.search("(/" + "tmp/x.csv)")
-    assert not MACHINE.search("https://example.org/work/main")
+    assert not MACHINE.search("https://example.org/" + "work/main")
