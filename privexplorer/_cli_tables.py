@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from privexplorer.errors import DataError, ParameterError
@@ -19,11 +19,13 @@ class TablePlace:
 
     prefix: str
     kinds: tuple[tuple[str, str], ...] = ()
+    whole: bool = False
+    """Whether it is a whole table, whose columns other settings name."""
 
 
 def table_places(cls: type[Record], prefix: str = "", kinds: tuple[tuple[str, str], ...] = ()) -> Iterator[TablePlace]:
     """Every place where a record can name a table."""
-    from privexplorer.data import TableColumn
+    from privexplorer.data import TableChoice, TableColumn
 
     for name, info in fields(cls):
         what, of = shape(info)
@@ -35,8 +37,8 @@ def table_places(cls: type[Record], prefix: str = "", kinds: tuple[tuple[str, st
             inner = {((here, kind),): member for kind, member in of.items()}
         for more, member in inner.items():
             place = TablePlace(f"{here}.{more[0][1]}." if more else f"{here}.", (*kinds, *more))
-            if issubclass(member, TableColumn):
-                yield place
+            if issubclass(member, (TableColumn, TableChoice)):
+                yield replace(place, whole=issubclass(member, TableChoice))
             else:
                 yield from table_places(member, place.prefix, place.kinds)
 
@@ -91,7 +93,7 @@ def answerable(
             notes.append(
                 f"Note: the scenario was saved with another table ({before}); it is answered with “{source.name}”."
             )
-        elif named != before:
+        elif named != before and not place.whole:
             # what the defaults say about columns belongs to their own table
             pairs = [*_columns(place.prefix, source, named, given, notes), *pairs]
         if source is not None:
@@ -105,7 +107,7 @@ def answerable(
             raise DataError(
                 f"No table is chosen; give one with “--data FILE”, or set “table.data” to {any_of(sorted(ours))}."
             )
-        if source is not None and held == source.key and now[f"{place.prefix}column"] == "":
+        if source is not None and held == source.key and not place.whole and now[f"{place.prefix}column"] == "":
             names = inspect(source).names
             shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
             raise DataError(f"Choose a column with “--set table.column=NAME”; “{source.name}” has {shown}.")

@@ -119,4 +119,22 @@ class TableColumn(Record):
     read: ReadOptions = field(ReadOptions(), "Reading the file", key="read", group="Data")
 
 
-__all__ = ["KIND_TITLES", "Kind", "KindChoice", "ReadOptions", "TableColumn"]
+class TableChoice(Record):
+    """A whole table, named but not contained; which of its columns are used is said beside it.
+
+    A text field declared with ``column_of="<link name of this field>"`` is drawn as a choice among the
+    table's columns, a tuple of texts as a choice of several.
+    """
+
+    data: str = field(
+        "",
+        "Table",
+        "A bundled table's name, or the first 16 hex digits of the file's SHA-256.",
+        key="data",
+        group="Data",
+        pattern=r"^[a-z0-9-]{0,40}$",
+    )
+    read: ReadOptions = field(ReadOptions(), "Reading the file", key="read", group="Data")
+
+
+__all__ = ["KIND_TITLES", "Kind", "KindChoice", "ReadOptions", "TableChoice", "TableColumn"]

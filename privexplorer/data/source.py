@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from privexplorer.data.reference import TableColumn
+from privexplorer.data.reference import TableChoice, TableColumn
 from privexplorer.errors import DataError
 
 Format = Literal["csv", "parquet", "excel", "stata"]
@@ -182,12 +182,12 @@ class Source:
             raise DataError(f"“{self.name}” can no longer be opened; check that it is still there.") from None
 
 
-def resolve(ref: TableColumn, tables: Tables | None) -> Source:
+def resolve(ref: TableColumn | TableChoice, tables: Tables | None) -> Source:
     """Find the table that a scenario names.
 
     Parameters
     ----------
-    ref : TableColumn
+    ref : TableColumn or TableChoice
         Only ``ref.data`` is looked at.
     tables : mapping of str to Source, or None
         The tables at hand, by digest. Bundled tables need not be among them.

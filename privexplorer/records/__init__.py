@@ -19,7 +19,18 @@ from privexplorer.records._base import (
     once_each,
     sorted_distinct,
 )
-from privexplorer.records._link import apply, dump, link_name, load, near, nearest, salvage, text, unknown_name
+from privexplorer.records._link import (
+    apply,
+    dump,
+    link_name,
+    load,
+    near,
+    nearest,
+    salvage,
+    text,
+    unknown_name,
+    words_of,
+)
 from privexplorer.records._sentences import Problem, problems, rule, validated
 from privexplorer.records._walk import (
     Leaf,
@@ -73,4 +84,5 @@ __all__ = [
     "text",
     "unknown_name",
     "validated",
+    "words_of",
 ]

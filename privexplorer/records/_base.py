@@ -48,6 +48,8 @@ def field(
     titles: dict[str, str] | None = None,
     ends: tuple[str, str] | None = None,
     when: tuple[str, str] | None = None,
+    column_of: str | None = None,
+    kinds: tuple[str, ...] | None = None,
     advanced: bool = False,
     **bounds: Any,
 ) -> Any:
@@ -71,6 +73,10 @@ def field(
         Words for the values of a ``Literal`` field.
     when : (field, value), optional
         The form shows this field only while a field beside it has this value; otherwise it keeps its start value.
+    column_of : str, optional
+        Link name of the table (or of the choice of data) whose columns the form offers for this text or tuple of texts.
+    kinds : tuple of str, optional
+        Kinds of columns to offer first (``"number"``, ``"count"``, ``"binary"``, ``"category"`` ...); all if left out.
     advanced : bool
         The form shows it in the closed part "More options".
     **bounds
@@ -82,6 +88,7 @@ def field(
             ("key", key), ("group", group), ("scale", scale), ("low", low), ("high", high), ("unit", unit),
             ("titles", titles), ("ends", list(ends) if ends else None),
             ("when", list(when) if when else None), ("advanced", advanced or None),
+            ("column_of", column_of), ("kinds", list(kinds) if kinds else None),
         )
         if value is not None
     }  # fmt: skip

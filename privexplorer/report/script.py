@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import privexplorer
-from privexplorer.data import TableColumn, bundled
+from privexplorer.data import TableChoice, TableColumn, bundled
 from privexplorer.records import Record, Scenario
 from privexplorer.studies.base import Study
 
@@ -16,7 +16,7 @@ PLACE = "PATH/TO/YOUR/TABLE.csv"
 
 def tables_named(record: Any) -> Iterator[str]:
     """Names of the tables, bundled ones left out, that a record refers to."""
-    if isinstance(record, TableColumn):
+    if isinstance(record, (TableColumn, TableChoice)):
         if record.data and all(record.data != table.id for table in bundled()):
             yield record.data
         return

@@ -13,7 +13,7 @@ from typing import Any
 import streamlit as st
 from pydantic.fields import FieldInfo
 
-from privexplorer.records import Record, extra, leaf, link_key, shape, start_value, text
+from privexplorer.records import Record, extra, leaf, link_key, shape, start_value, text, words_of
 
 GROUPS = ("Data", "Attacker", "Privacy", "You", "Method", "Goal")
 RUNS = "Runs"
@@ -21,6 +21,10 @@ RUNS = "Runs"
 Drawer = Callable[["Form", str, str, type[Record], Record], dict[str, Any]]
 DRAWERS: dict[type[Record], Drawer] = {}
 """Records that have a form of their own (a table and its column)."""
+
+Picker = Callable[["Form", str, str, FieldInfo, Any], Any]
+PICKERS: dict[str, Picker] = {}
+"""Forms of single settings that need to know other settings (``column_of``: the columns of a table)."""
 
 
 def titled(of: dict[str, type[Record]], kind: str) -> str:
@@ -55,7 +59,9 @@ def widget_value(info: FieldInfo, value: Any) -> Any:
     """Turn a field's value into what its widget holds."""
     what, _ = shape(info)
     if what == "leaf" and leaf(info).many:
-        return ", ".join(text(item) for item in value)
+        if any(need in extra(info) for need in PICKERS):
+            return list(value)
+        return ", ".join(text((item,)) if isinstance(item, str) else text(item) for item in value)
     return value
 
 
@@ -67,6 +73,7 @@ class Form:
         self.held: dict[str, Any] = st.session_state.setdefault("_held", {})
         self.after: Any = None
         self.more: Any = None
+        self.drawn_records: dict[str, tuple[type[Record], dict[str, Any]]] = {}
 
     def options(self) -> Any:
         """Return the closed part of the form, made when the first field asks for it."""
@@ -114,7 +121,7 @@ class Form:
             prefix + link_key(field_name, info), widget_value(info, start_value(info, field_name, default))
         )
         self.held[self.key(prefix + link_key(field_name, info))] = value
-        return [part.strip() for part in value.split(",")] if leaf(info).many else value
+        return words_of(value) if leaf(info).many and isinstance(value, str) else value
 
     def field(self, field_name: str, info: FieldInfo, default: Record | None, prefix: str = "") -> Any:
         """Draw one field and return plain data."""
@@ -132,10 +139,9 @@ class Form:
             kind = self.ask(
                 name, start.kind, st.selectbox, title, list(of), format_func=partial(titled, of), help=info.description
             )
-            return {
-                "kind": kind,
-                **self.record(of[kind], start if start.kind == kind else None, f"{name}.{kind}.", title),
-            }
+            data = self.record(of[kind], start if start.kind == kind else None, f"{name}.{kind}.", title)
+            self.drawn_records[name] = of[kind], data
+            return {"kind": kind, **data}
         if what == "several":
             chosen = self.ask(
                 name,
@@ -149,7 +155,9 @@ class Form:
             same = {item.kind: item for item in start}
             return [{"kind": k, **self.record(of[k], same.get(k), f"{name}.{k}.", title)} for k in chosen]
         if what == "group":
-            return self.record(of, start, f"{name}.", title)
+            data = self.record(of, start, f"{name}.", title)
+            self.drawn_records[name] = of, data
+            return data
         return self.leaf(name, title, info, start)
 
     def record(self, cls: type[Record], default: Record | None, prefix: str, title: str) -> dict[str, Any]:
@@ -174,6 +182,9 @@ class Form:
     def leaf(self, name: str, title: str, info: FieldInfo, start: Any) -> Any:
         """Draw a single value."""
         what, more = leaf(info), extra(info)
+        for need in PICKERS:
+            if need in more:
+                return PICKERS[need](self, name, title, info, start)
         if what.base is bool:
             return self.ask(name, start, st.toggle, title, help=info.description)
         if what.choices:
@@ -183,7 +194,7 @@ class Form:
             )
         if what.many:
             raw = self.ask(name, widget_value(info, start), st.text_input, title, help=info.description)
-            return [part.strip() for part in (raw or "").split(",") if part.strip()]
+            return words_of(raw or "")
         if what.base is str:
             return self.ask(name, start, st.text_input, title, help=info.description)
         if more.get("scale") == "log" and not what.optional:

@@ -243,8 +243,8 @@ def share(scenario: Scenario, page: Mapping[str, str], table: tuple[str, str] | 
         st.caption("Whoever opens this link sees the same numbers, to the last digit with the same versions.")
         if table is not None:
             digest, column = (plain_markdown(part) for part in table)
+            names = f"the column's name (“{column}”)" if column else "the names of the chosen columns"
             st.caption(
-                f"The link holds the column's name (“{column}”) and a fingerprint of the file ({digest}), never the "
-                "data. "
+                f"The link holds {names} and a fingerprint of the file ({digest}), never the data. "
                 "Whoever guesses the file can confirm the guess with the fingerprint."
             )

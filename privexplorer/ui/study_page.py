@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from privexplorer.data import TableColumn, bundled
+from privexplorer.data import TableChoice, TableColumn, bundled
 from privexplorer.errors import PrivExplorerError
 from privexplorer.records import Record, Scenario, problems
 from privexplorer.studies import catalogue
@@ -139,14 +139,18 @@ def public() -> set[str]:
 def share(scenario: Scenario, own: dict[str, str]) -> None:
     """Draw the share box, with what a link about a table gives away."""
     table = next(tables_of(scenario), None)
-    show.share(scenario, own, (table.data, table.column) if table is not None and table.data not in public() else None)
+    show.share(
+        scenario,
+        own,
+        (table.data, getattr(table, "column", "")) if table is not None and table.data not in public() else None,
+    )
 
 
 def tables_of(record: Record) -> Any:
     """Yield the tables that a scenario names."""
     for name in type(record).model_fields:
         value = getattr(record, name)
-        if isinstance(value, TableColumn):
+        if isinstance(value, (TableColumn, TableChoice)):
             yield value
         elif isinstance(value, Record):
             yield from tables_of(value)

@@ -7,13 +7,14 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from pydantic.fields import FieldInfo
 
-from privexplorer.data import Layout, ReadOptions, Source, TableColumn, bundled, inspect, resolve
+from privexplorer.data import Layout, ReadOptions, Source, TableChoice, TableColumn, bundled, inspect, resolve
 from privexplorer.errors import PrivExplorerError
-from privexplorer.records import Record, extra, leaves, link_key
+from privexplorer.records import Record, extra, leaf, leaves, link_key
 from privexplorer.studies.words import plain_markdown
 from privexplorer.ui import show, state
-from privexplorer.ui.form import DRAWERS, Form
+from privexplorer.ui.form import DRAWERS, PICKERS, Form
 
 TYPES = ["csv", "tsv", "txt", "gz", "parquet", "xlsx", "dta"]
 
@@ -26,7 +27,7 @@ def table_title(name: str) -> str:
     return next((item.title for item in bundled() if item.id == name), "the table of the link (not here)")
 
 
-def upload(form: Form, prefix: str) -> None:
+def upload(form: Form, prefix: str, whole: bool = False) -> None:
     """Draw the uploader; a new file becomes the chosen table and its bytes stay through a change of page."""
     place = st.empty()
     dropped = place.file_uploader(
@@ -57,11 +58,14 @@ def upload(form: Form, prefix: str) -> None:
         )
         held = form.now(f"{prefix}column", "")
         form.set(f"{prefix}data", source.digest)
+        if whole:
+            return
         if held in [column.name for column in layout.columns]:
             return
         state.notices().append(f"{source.name} has no column “{held}”, which the link asked for.")
     form.set(f"{prefix}data", source.digest)
-    choose_columns(form, prefix, layout, None)
+    if not whole:
+        choose_columns(form, prefix, layout, None)
 
 
 def choose_columns(form: Form, prefix: str, layout: Layout, default: str | None) -> None:
@@ -76,23 +80,9 @@ def choose_columns(form: Form, prefix: str, layout: Layout, default: str | None)
 def draw_table(form: Form, prefix: str, title: str, cls: type[Record], start: Record) -> dict[str, Any]:
     """Draw everything about a table and return plain data for a ``TableColumn``."""
     assert isinstance(start, TableColumn)  # noqa: S101  (the registry guarantees it)
-    upload(form, prefix)
-    names = [*state.uploads(), *(item.id for item in bundled())]
-    current = form.now(f"{prefix}data", start.data)
-    if current not in names:
-        names.insert(0, current)
-    titles = {
-        name: table_title(name) for name in names
-    }  # Streamlit asks for the words again later, outside the session
-    data = form.ask(f"{prefix}data", start.data, st.selectbox, "Table", names, format_func=partial(dict.get, titles))
+    data, read, layout = choose_table(form, prefix, start)
     out: dict[str, Any] = {"data": data}
-    read = {k: form.now(f"{prefix}read.{k}", v) for k, v in reading(start.read).items()}
-    try:
-        source = resolve(TableColumn(data=data, column=""), state.uploads())
-        layout = inspect(source, ReadOptions.model_validate(by_field(read)))
-    except PrivExplorerError as error:
-        if data in state.uploads():
-            show.problem(error, "This file could not be read")
+    if layout is None:
         named = form.now(f"{prefix}column", start.column)
         out["column"] = form.ask(f"{prefix}column", start.column, st.selectbox, "Column", [named])
         out["counts"] = form.now(f"{prefix}counts", start.counts)
@@ -105,14 +95,108 @@ def draw_table(form: Form, prefix: str, title: str, cls: type[Record], start: Re
         default = next((item.column for item in bundled() if item.id == data), None)
         choose_columns(form, prefix, layout, default)
     st.session_state[seen] = data
+    out.update(draw_columns(form, prefix, layout, start))
+    out["read"] = draw_reading(form, prefix, layout, start.read)
+    return out
+
+
+def draw_choice(form: Form, prefix: str, title: str, cls: type[Record], start: Record) -> dict[str, Any]:
+    """Draw the choice of a whole table and return plain data for a ``TableChoice``."""
+    assert isinstance(start, TableChoice)  # noqa: S101  (the registry guarantees it)
+    data, read, layout = choose_table(form, prefix, start)
+    if layout is None:
+        return {"data": data, "read": by_field(read)}
+    return {"data": data, "read": draw_reading(form, prefix, layout, start.read)}
+
+
+def choose_table(
+    form: Form, prefix: str, start: TableColumn | TableChoice
+) -> tuple[str, dict[str, Any], Layout | None]:
+    """Draw uploader and table; return the table's name, the reading options and the layout if it can be read."""
+    upload(form, prefix, whole=isinstance(start, TableChoice))
+    names = [*state.uploads(), *(item.id for item in bundled())]
+    current = form.now(f"{prefix}data", start.data)
+    if current not in names:
+        names.insert(0, current)
+    titles = {
+        name: table_title(name) for name in names
+    }  # Streamlit asks for the words again later, outside the session
+    data = form.ask(f"{prefix}data", start.data, st.selectbox, "Table", names, format_func=partial(dict.get, titles))
+    read = {k: form.now(f"{prefix}read.{k}", v) for k, v in reading(start.read).items()}
+    try:
+        layout = layout_of(data, ReadOptions.model_validate(by_field(read)))
+    except PrivExplorerError as error:
+        if data in state.uploads():
+            show.problem(error, "This file could not be read")
+        return data, read, None
     for sentence in layout.notes:
         st.caption(plain_markdown(sentence))
-    out.update(draw_columns(form, prefix, layout, start))
+    return data, read, layout
+
+
+def layout_of(data: str, options: ReadOptions) -> Layout:
+    """Look at a table of this session or of the program."""
+    return inspect(resolve(TableChoice(data=data), state.uploads()), options)
+
+
+def draw_reading(form: Form, prefix: str, layout: Layout, start: ReadOptions) -> dict[str, Any]:
+    """Draw how the file was read, first rows and the switches to read it otherwise."""
     with st.expander("How the file was read"):
         st.caption(plain_markdown(how(layout)))
         first_rows(layout)
-        out["read"] = form.draw(ReadOptions, start.read, f"{prefix}read.")
-    return out
+        return form.draw(ReadOptions, start, f"{prefix}read.")
+
+
+def columns_on_offer(form: Form, name: str) -> dict[str, str]:
+    """Return name and kind of the columns of what was chosen under ``name``: a table, or data of another kind."""
+    cls, data = form.drawn_records.get(name, (None, {}))
+    if cls is None:
+        return {}
+    try:
+        record = cls.model_validate(data)
+        table = next(
+            (value for value in (record, *(getattr(record, at) for at in cls.model_fields)) if is_choice(value)), None
+        )
+        if table is not None:
+            return {column.name: column.kind for column in layout_of(table.data, table.read).columns}
+    except (ValueError, PrivExplorerError):  # said where the data are chosen
+        return {}
+    found = getattr(record, "column_kinds", None)
+    return dict(found()) if found is not None else {}
+
+
+def is_choice(value: Any) -> bool:
+    """Whether this is the choice of a whole table."""
+    return isinstance(value, TableChoice)
+
+
+def pick_columns(form: Form, name: str, title: str, info: FieldInfo, start: Any) -> Any:
+    """Draw the choice of one column, or of several, of what the setting belongs to."""
+    more, rule = extra(info), leaf(info)
+    known = columns_on_offer(form, more["column_of"])
+    wanted = set(more.get("kinds", known.values()))
+    options = [column for column, kind in known.items() if kind in wanted]
+    options += [column for column in known if column not in options]
+    seen = f"_seen_columns:{form.key(name)}"
+    now = form.now(name, list(start) if rule.many else start)
+    if options and st.session_state.get(seen, tuple(options)) != tuple(options):  # another table: its own columns
+        kept = [column for column in now if column in known] if rule.many else now
+        if rule.many and not kept and now:
+            form.set(name, options[: max(1, min(len(start), len(options)))])
+        elif rule.many:
+            form.set(name, kept)
+        elif now not in known and not rule.optional and now:
+            form.set(name, options[0])
+    st.session_state[seen] = tuple(options)
+    now = form.now(name, list(start) if rule.many else start)
+    words = partial(column_title, known)
+    if rule.many:
+        options += [column for column in now if column not in options]
+        chosen = form.ask(name, list(start), st.multiselect, title, options, format_func=words, help=info.description)
+        return list(chosen)
+    if now not in options or start == "":
+        options = list(dict.fromkeys([*([""] if start == "" else []), *([] if now is None else [now]), *options]))
+    return form.ask(name, start, st.selectbox, title, options, format_func=words, help=info.description)
 
 
 def draw_columns(form: Form, prefix: str, layout: Layout, start: TableColumn) -> dict[str, Any]:
@@ -146,6 +230,8 @@ def draw_columns(form: Form, prefix: str, layout: Layout, start: TableColumn) ->
 
 def column_title(kinds: dict[str, str], name: str) -> str:
     """Words for a column: its name and kind."""
+    if not name:
+        return "none"
     return f"{name} ({kinds[name]})" if name in kinds else f"{name} (not in this table)"
 
 
@@ -185,3 +271,5 @@ def first_rows(layout: Layout) -> None:
 
 
 DRAWERS[TableColumn] = draw_table
+DRAWERS[TableChoice] = draw_choice
+PICKERS["column_of"] = pick_columns
