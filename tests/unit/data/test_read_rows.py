@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+
 from privexplorer.data import Source, TableChoice, bundled, inspect, read_rows, resolve
 from privexplorer.errors import DataError
 
