@@ -1,0 +1,451 @@
+"""What the predictability studies share: field types, synthetic populations, the visitor's own table, and words.
+
+Spec predictability, sections 1, 7 ("Reading") and 8.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import field as made
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from privexplorer.arrays import FloatArray
+from privexplorer.data import TableChoice, Tables, read_rows, resolve
+from privexplorer.errors import DataError
+from privexplorer.records import Number, Record, field
+from privexplorer.studies.result import Note
+from privexplorer.studies.words import plain_markdown
+
+# --- field types ---------------------------------------------------------------------------------------------
+
+CompromisedFraction = Annotated[
+    float,
+    Number,
+    Field(
+        gt=0,
+        lt=1,
+        title="Compromised fraction α",
+        description="Share of the people whose records the attacker already holds.",
+        json_schema_extra={
+            "key": "compromised", "group": "Attacker", "scale": "log", "low": 0.01, "high": 0.9,
+        },
+    ),
+]  # fmt: skip
+"""α, drawn as a slider; set a default in the scenario."""
+
+NoiseLevel = Annotated[
+    float,
+    Number,
+    Field(
+        ge=0,
+        le=1e9,
+        title="Noise σ",
+        description="Standard deviation of the noise on every published number, in its unit; 0 publishes it exactly.",
+        json_schema_extra={"key": "noise", "group": "Release", "scale": "log", "low": 0.001, "high": 100.0},
+    ),
+]
+"""σ of equal Gaussian noise; the slider starts above 0, a link or file may say 0."""
+
+PopulationSize = Annotated[
+    int,
+    Number,
+    Field(
+        ge=20,
+        le=1_000_000,
+        title="People N",
+        description="How many people the table holds.",
+        json_schema_extra={"key": "people", "group": "Data", "scale": "log", "low": 100, "high": 100_000},
+    ),
+]
+
+NoiseScaleChoice = Annotated[
+    Literal["release", "paper"],
+    Field(
+        title="How the noise is counted",
+        description=(
+            "One draw of noise is shared by all the attacker's records, so it does not average out: counted as "
+            "released, it protects far better than printed. The printed formula counts a fresh draw per record and "
+            "asks for √ν times as much noise (ν about the number of leaked records)."
+        ),
+        json_schema_extra={
+            "key": "scale",
+            "group": "Release",
+            "titles": {"release": "As released (corrected)", "paper": "As printed in the paper"},
+            "advanced": True,
+        },
+    ),
+]
+"""Erratum E1; the default of a scenario is ``"release"``."""
+
+LossChoice = Annotated[
+    Literal["squared", "log"],
+    Field(
+        title="Attacker's loss",
+        description=(
+            "How the attacker's answer is scored: by its squared error, or by log loss in nats, which needs a question "
+            "answered by yes or no."
+        ),
+        json_schema_extra={
+            "key": "loss",
+            "group": "Attacker",
+            "titles": {"squared": "Squared error", "log": "Log loss (yes/no questions)"},
+            "advanced": True,
+        },
+    ),
+]
+
+FRACTIONS: tuple[float, ...] = (
+    0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9,
+)  # fmt: skip
+"""Compromised fractions that are simulated: all steps of the slider, and what a curve over them needs."""
+
+
+# --- populations ---------------------------------------------------------------------------------------------
+
+ColumnsOf: TypeAlias = dict[str, NDArray[Any]]
+
+
+class Population(Record):
+    """A synthetic population: the same choices give the same people, whatever the seed of a study."""
+
+    public: ClassVar[Mapping[str, tuple[float, float]]] = {}
+    """Public bounds of columns, known without looking at the people."""
+    sensitive: ClassVar[tuple[str, ...]] = ()
+    """Prepared questions."""
+
+    def table(self) -> ColumnsOf:
+        """Return the columns, one value per person."""
+        raise NotImplementedError
+
+    def column_kinds(self) -> dict[str, str]:
+        """Return the columns and their kinds, for the form."""
+        raise NotImplementedError
+
+    def bounds(self) -> dict[str, tuple[float, float]]:
+        """Return public bounds of the columns."""
+        return dict(self.public)
+
+    def questions(self) -> tuple[str, ...]:
+        """Return prepared sensitive questions, as conditions."""
+        return self.sensitive
+
+
+class Clinic(Population):
+    """Patients of an invented clinic."""
+
+    kind: Literal["clinic"] = "clinic"
+    title: ClassVar[str] = "An invented clinic"
+    formula: ClassVar[str] = r"\text{pressure}=104+0.5\,(\text{age}-50)+s\,\text{smoker}+\dots"
+    source: ClassVar[str] = "made for this page"
+    kinds: ClassVar[Mapping[str, str]] = {
+        "age": "number",
+        "weight": "number",
+        "pressure": "number",
+        "cost": "number",
+        "visits": "count",
+        "smoker": "binary",
+        "diabetic": "binary",
+        "ward": "category",
+    }
+    public: ClassVar[Mapping[str, tuple[float, float]]] = {
+        "age": (0.0, 100.0),
+        "weight": (30.0, 200.0),
+        "pressure": (60.0, 240.0),
+        "cost": (0.0, 20_000.0),
+        "visits": (1.0, 50.0),
+        "smoker": (0.0, 1.0),
+        "diabetic": (0.0, 1.0),
+    }
+    sensitive: ClassVar[tuple[str, ...]] = (
+        "pressure > 140",
+        "diabetic = 1",
+        "smoker = 1",
+        "smoker = 1 and pressure > 140",
+        'ward = "east"',
+    )
+    people: PopulationSize = 2_000
+    smoking: Annotated[float, Number] = field(
+        12.0,
+        "Smoking raises the pressure by, mmHg",
+        "How strongly smoking shows in the blood pressure: larger makes the question about smokers easier.",
+        key="smoking",
+        ge=0,
+        le=60,
+    )
+
+    def column_kinds(self) -> dict[str, str]:
+        """Return the columns and their kinds."""
+        return dict(self.kinds)
+
+    def table(self) -> ColumnsOf:
+        """Return the patients."""
+        n, rng = self.people, np.random.default_rng([3, 20])
+        # one draw per person and column, so that a larger clinic starts with the patients of a smaller one
+        draws = rng.standard_normal((n, 8))
+        age = np.clip(np.round(52 + 17 * draws[:, 0]), 18, 95)
+        weight = np.clip(np.round(78 + 13 * draws[:, 1], 1), 40, 180)
+        smoker = (draws[:, 2] - 0.01 * (age - 52) > 0.67).astype(np.float64)
+        pressure = 122 + 0.45 * (age - 52) + 0.35 * (weight - 78) + self.smoking * smoker + 9 * draws[:, 3]
+        pressure = np.clip(np.round(pressure), 70, 230)
+        score = 0.045 * (weight - 78) + 0.035 * (age - 52) + 0.9 * draws[:, 4]
+        diabetic = (score > 1.35).astype(np.float64)
+        cost = np.exp(6.6 + 0.013 * (age - 52) + 0.5 * diabetic + 0.35 * smoker + 0.75 * draws[:, 5])
+        visits = np.clip(np.round(1 + 3 * np.exp(0.7 * draws[:, 6] + 0.4 * diabetic)), 1, 50)
+        wards = np.array(["north", "east", "south", "west"])
+        ward = wards[np.searchsorted([-0.6, 0.1, 0.8], draws[:, 7] + 0.012 * (age - 52))]
+        return {
+            "age": age,
+            "weight": weight,
+            "pressure": pressure,
+            "cost": np.clip(np.round(cost), 10, 20_000),
+            "visits": visits,
+            "smoker": smoker,
+            "diabetic": diabetic,
+            "ward": ward,
+        }
+
+
+class LinearPopulation(Population):
+    """Features, an outcome that is linear in them, and a secret yes or no."""
+
+    kind: Literal["linear"] = "linear"
+    title: ClassVar[str] = "A linear model"
+    formula: ClassVar[str] = r"y=\beta^\top x+\eta,\quad \text{secret}=1\{c\,\eta+\sqrt{1-c^2}\,z>0\}"
+    source: ClassVar[str] = "spec predictability §7, setting B, and own"
+    people: PopulationSize = 2_000
+    dimension: Annotated[int, Number] = field(
+        3, "Features d", "How many features the outcome depends on.", key="d", ge=1, le=20
+    )
+    correlation: Annotated[float, Number] = field(
+        0.6,
+        "Correlation of secret and residual",
+        "How strongly the secret shows in what the model does not explain.",
+        key="corr",
+        ge=-1,
+        le=1,
+    )
+    tail: Literal["normal", "heavy"] = field(
+        "normal",
+        "Tails",
+        "Heavy tails make a real attacker's estimates rougher.",
+        key="tail",
+        titles={"normal": "Normal", "heavy": "Heavy (t, 5 degrees of freedom)"},
+    )
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the features."""
+        return tuple(f"x{place + 1}" for place in range(self.dimension))
+
+    def column_kinds(self) -> dict[str, str]:
+        """Return the columns and their kinds."""
+        numbers = dict.fromkeys((*self.names(), "y"), "number")
+        return numbers | {"secret": "binary", "weight": "number", "group": "category"}
+
+    def bounds(self) -> dict[str, tuple[float, float]]:
+        """Return public bounds: values are clipped to them."""
+        return {name: (-8.0, 8.0) for name in (*self.names(), "y")} | {"secret": (0.0, 1.0), "weight": (0.01, 100.0)}
+
+    def questions(self) -> tuple[str, ...]:
+        """Return prepared questions."""
+        return ("secret = 1", "y > 1", "y * x1 > 0.5", "secret = 1 and x1 > 0", "x1 > 1")
+
+    def table(self) -> ColumnsOf:
+        """Return the people."""
+        n, d, rng = self.people, self.dimension, np.random.default_rng([3, 36])
+        heavy = self.tail == "heavy"
+
+        def draw() -> FloatArray:
+            normal = rng.standard_normal(n)
+            square = rng.chisquare(5, n)
+            return np.asarray(normal * np.sqrt(3.0 / square) if heavy else normal)
+
+        rest, other, score, member = draw(), rng.standard_normal(n), rng.standard_normal(n), rng.random(n)
+        features = [np.clip(draw(), -8.0, 8.0) for _ in range(d)]
+        slopes = [(-1.0) ** place / (1.0 + 0.5 * place) for place in range(d)]
+        y = rest.copy()
+        for slope, x in zip(slopes, features, strict=True):
+            y += slope * x
+        secret = self.correlation * rest + np.sqrt(1.0 - self.correlation**2) * other > 0
+        return {
+            **dict(zip(self.names(), features, strict=True)),
+            "y": np.clip(y, -8.0, 8.0),
+            "secret": secret.astype(np.float64),
+            "weight": np.clip(np.exp(0.8 * score), 0.01, 100.0),
+            "group": np.array(["a", "b", "c", "d"])[np.searchsorted([0.4, 0.7, 0.9], member)],
+        }
+
+
+class OwnTable(Record):
+    """The visitor's own table, or a bundled one."""
+
+    kind: Literal["table"] = "table"
+    title: ClassVar[str] = "A table of your own"
+    formula: ClassVar[str] = r"S=(x_1,\dots,x_N)"
+    source: ClassVar[str] = "predictability §1.1"
+    table: TableChoice = field(TableChoice(data="diabetes"), "Table", "The people, one per row.", key="table")
+
+
+DataChoice: TypeAlias = Annotated[Clinic | LinearPopulation | OwnTable, Field(discriminator="kind")]
+"""What a select box of data lists; use link key ``data``, which ``column_of="data"`` then names."""
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Columns of everybody, with what is publicly known about them.
+
+    Attributes
+    ----------
+    table : dict of str to array
+        Columns, one value per person: numbers, or texts.
+    bounds : dict
+        Public bounds of columns.
+    questions : tuple of str
+        Prepared questions.
+    title : str
+        Name of the table.
+    notes : tuple of str
+        What was left out.
+    is_own : bool
+        Whether it is a visitor's or bundled table.
+    """
+
+    table: ColumnsOf
+    bounds: dict[str, tuple[float, float]]
+    questions: tuple[str, ...]
+    title: str
+    notes: tuple[str, ...] = ()
+    is_own: bool = made(default=False)
+
+    @property
+    def n(self) -> int:
+        """Number of people N."""
+        return int(next(iter(self.table.values())).shape[0])
+
+
+def read_people(data: Clinic | LinearPopulation | OwnTable, tables: Tables | None, columns: Sequence[str]) -> People:
+    """Return the people of a choice of data.
+
+    Parameters
+    ----------
+    data : record
+        Which.
+    tables : mapping of str to Source, or None
+        Tables at hand.
+    columns : sequence of str
+        Columns that are needed of a table; rows without one of them are left out.
+
+    Raises
+    ------
+    DataError
+        There is no such column, or no table.
+    """
+    wanted = tuple(dict.fromkeys(name for name in columns if name))
+    if not isinstance(data, OwnTable):
+        table = data.table()
+        for name in wanted:
+            if name not in table:
+                known = ", ".join(f"“{other}”" for other in table)
+                raise DataError(f"There is no column “{name}” among these people; they have {known}.", field="column")
+        return People(table, data.bounds(), data.questions(), data.title)
+    rows = read_rows(resolve(data.table, tables), data.table, wanted)
+    if rows.n < 20:
+        raise DataError(f"Only {rows.n} rows are complete; at least 20 people are needed.", field="data")
+    found: ColumnsOf = {name: rows.numbers[name] if name in rows.numbers else rows.texts(name) for name in wanted}
+    return People(found, {}, (), rows.title, rows.notes, True)
+
+
+# --- words ---------------------------------------------------------------------------------------------------
+
+NOT_PRIVATE = (
+    "γ is computed from the table at hand and is itself not private: use it to choose noise, do not publish it."
+)
+READING = (
+    "The realised gain is what an attacker with very many records reaches. A real one must estimate its weights and "
+    "gains less, and may gain nothing where r² is below the number of published values over the number of leaked "
+    "records: it is an upper reference, not a forecast."
+)
+PRINTED_LOOSE = (
+    "The printed bound holds but is loose: for squared loss it is never less than 4.77 times the realised gain."
+)
+GAUSSIAN_ONLY = (
+    "For noise that is not Gaussian an attacker who knows its shape can do a little better than the value shown."
+)
+ABOUT_GROUPS = (
+    "Differential privacy limits what one record changes. It does not limit what a release tells about the people left "
+    "as a group, which is what γ measures; neither implies the other."
+)
+SHARED_NOISE = (
+    "All leaked records see the same one draw of noise, so it counts ν times in the formula; the paper prints it once, "
+    "which is a valid but much looser bound at the same noise."
+)
+
+ASSUMPTIONS = (
+    "The attacker knows how the release is computed, how large the noise is and, of the leaked records, everything.",
+    "Leaked records are drawn at random as said; the formulas are for large samples, with far more leaked records than "
+    "published numbers.",
+    "The attacker predicts the mean of the question over the people whose records have not leaked.",
+    READING,
+    NOT_PRIVATE,
+)
+
+_EQUALS_ONE = re.compile(r"^(\w+) = 1$")
+
+
+def question_words(text: str) -> str:
+    """Return a condition as it stands on a chart: ``smoker = 1`` becomes ``smoker``.
+
+    Examples
+    --------
+    >>> question_words("smoker = 1"), question_words("pressure > 140")
+    ('smoker', 'pressure > 140')
+    """
+    found = _EQUALS_ONE.match(text)
+    return found.group(1) if found else text
+
+
+def data_notes(people: People) -> tuple[Note, ...]:
+    """Return the notes about a table: what was left out, and that numbers are not private."""
+    notes = [Note(plain_markdown(sentence), "warning") for sentence in people.notes]
+    if people.is_own:
+        notes.append(
+            Note(
+                "These numbers come from your table and are **not private**. Use them to choose the noise; do not "
+                "publish them.",
+                "not-private",
+                "For your eyes only",
+            )
+        )
+    return tuple(notes)
+
+
+__all__ = [
+    "ABOUT_GROUPS",
+    "ASSUMPTIONS",
+    "FRACTIONS",
+    "GAUSSIAN_ONLY",
+    "NOT_PRIVATE",
+    "PRINTED_LOOSE",
+    "READING",
+    "SHARED_NOISE",
+    "Clinic",
+    "ColumnsOf",
+    "CompromisedFraction",
+    "DataChoice",
+    "LinearPopulation",
+    "LossChoice",
+    "NoiseLevel",
+    "NoiseScaleChoice",
+    "OwnTable",
+    "People",
+    "Population",
+    "PopulationSize",
+    "data_notes",
+    "question_words",
+    "read_people",
+]
