@@ -281,6 +281,31 @@ class LinearPopulation(Population):
         }
 
 
+class TwentyPeople(Population):
+    """The twenty people on whom the formulas are checked by hand."""
+
+    kind: Literal["twenty"] = "twenty"
+    title: ClassVar[str] = "Twenty people, to check by hand"
+    formula: ClassVar[str] = r"x_1=7i\bmod 11-5,\ x_2=5i\bmod 13-6,\ y=x_1-2x_2+3i\bmod 7-3"
+    source: ClassVar[str] = "spec predictability §6, data D20"
+    sensitive: ClassVar[tuple[str, ...]] = ("q = 1", "x1 > 0", "x2 > 0", "y > 0")
+
+    def column_kinds(self) -> dict[str, str]:
+        """Return the columns and their kinds."""
+        return {"x1": "number", "x2": "number", "y": "number", "q": "binary", "weight": "count"}
+
+    def bounds(self) -> dict[str, tuple[float, float]]:
+        """Return bounds that follow from the formulas."""
+        return {"x1": (-5.0, 5.0), "x2": (-6.0, 6.0), "y": (-20.0, 20.0), "q": (0.0, 1.0), "weight": (1.0, 4.0)}
+
+    def table(self) -> ColumnsOf:
+        """Return the people."""
+        i = np.arange(1, 21)
+        x1, x2, rest = (7 * i) % 11 - 5.0, (5 * i) % 13 - 6.0, (3 * i) % 7 - 3.0
+        asked = (x1 + rest > 0).astype(np.float64)
+        return {"x1": x1, "x2": x2, "y": x1 - 2 * x2 + rest, "q": asked, "weight": 1.0 + i % 4}
+
+
 class OwnTable(Record):
     """The visitor's own table, or a bundled one."""
 
@@ -291,7 +316,8 @@ class OwnTable(Record):
     table: TableChoice = field(TableChoice(data="diabetes"), "Table", "The people, one per row.", key="table")
 
 
-DataChoice: TypeAlias = Annotated[Clinic | LinearPopulation | OwnTable, Field(discriminator="kind")]
+AnyData: TypeAlias = Clinic | LinearPopulation | TwentyPeople | OwnTable
+DataChoice: TypeAlias = Annotated[AnyData, Field(discriminator="kind")]
 """What a select box of data lists; use link key ``data``, which ``column_of="data"`` then names."""
 
 
@@ -328,7 +354,7 @@ class People:
         return int(next(iter(self.table.values())).shape[0])
 
 
-def read_people(data: Clinic | LinearPopulation | OwnTable, tables: Tables | None, columns: Sequence[str]) -> People:
+def read_people(data: AnyData, tables: Tables | None, columns: Sequence[str]) -> People:
     """Return the people of a choice of data.
 
     Parameters
@@ -433,6 +459,7 @@ __all__ = [
     "PRINTED_LOOSE",
     "READING",
     "SHARED_NOISE",
+    "AnyData",
     "Clinic",
     "ColumnsOf",
     "CompromisedFraction",
@@ -445,6 +472,7 @@ __all__ = [
     "People",
     "Population",
     "PopulationSize",
+    "TwentyPeople",
     "data_notes",
     "question_words",
     "read_people",

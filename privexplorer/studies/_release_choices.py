@@ -16,7 +16,7 @@ from privexplorer import predictability as pr
 from privexplorer.errors import ParameterError, PrivExplorerError
 from privexplorer.privacy.mechanisms.gaussian import gaussian_delta
 from privexplorer.records import Number, Record, field
-from privexplorer.studies._predictability import Clinic, LinearPopulation, OwnTable, question_words
+from privexplorer.studies._predictability import AnyData, OwnTable, question_words
 from privexplorer.studies.words import listed
 
 NUMERIC = ("number", "count", "binary")
@@ -200,6 +200,7 @@ class PublishedRegression(Published):
         ("age", "weight"), "Features", "What explains it; a constant is added.", "features", NUMERIC
     )
     penalty: Penalty = 0.01
+    intercept: bool = field(True, "Intercept", "Add a constant to the features.", key="intercept", advanced=True)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -213,7 +214,7 @@ class PublishedRegression(Published):
 
     def record(self, table: pr.Table) -> pr.ReleaseRecord:
         """Return the release."""
-        what: dict[str, Any] = {"features": self.features, "target": self.outcome}
+        what: dict[str, Any] = {"features": self.features, "target": self.outcome, "intercept": self.intercept}
         if self.model == "linear":
             return pr.LinearRegression(**what)
         if self.model == "logistic":
@@ -517,7 +518,7 @@ def parse_bounds(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
     return out
 
 
-def wrong_columns(data: Clinic | LinearPopulation | OwnTable, columns: Sequence[str]) -> tuple[str, ...]:
+def wrong_columns(data: AnyData, columns: Sequence[str]) -> tuple[str, ...]:
     """Return a sentence for the first column that a synthetic population lacks; a table says so when it is read."""
     if isinstance(data, OwnTable):
         return ()
@@ -529,9 +530,7 @@ def wrong_columns(data: Clinic | LinearPopulation | OwnTable, columns: Sequence[
     return ()
 
 
-def problems_of(
-    data: Clinic | LinearPopulation | OwnTable, parts: Sequence[Any], bounds: Sequence[str] = ()
-) -> tuple[str, ...]:
+def problems_of(data: AnyData, parts: Sequence[Any], bounds: Sequence[str] = ()) -> tuple[str, ...]:
     """Return sentences about what does not go together in releases, questions and attackers."""
     columns: list[str] = []
     try:
