@@ -93,8 +93,8 @@ class FiniteLaw:
 
     Examples
     --------
-    >>> LAW_A.treated_share.round(12)
-    np.float64(0.46)
+    >>> round(LAW_A.treated_share, 12)
+    0.46
     """
 
     joint: FloatArray
@@ -164,13 +164,13 @@ class FiniteLaw:
         return np.asarray(self.joint.sum(axis=2))
 
     @property
-    def treated_share(self) -> np.float64:
+    def treated_share(self) -> float:
         """P(D = 1)."""
-        return np.float64(self.joint[:, 1].sum())
+        return float(self.joint[:, 1].sum())
 
     @property
     def smallest_cell(self) -> float:
-        """min P(d, x) over the cells, as the small-sample rule needs it (section 2.7)."""
+        """Smallest P(d, x) over the cells, as the small-sample rule needs it (section 2.7)."""
         return float(self.p_dx.min())
 
     @cached_property
@@ -225,7 +225,7 @@ class FiniteLaw:
         return np.asarray(self.joint * (1.0 + step * score))
 
     def centred(self, h: ArrayLike) -> FloatArray:
-        """h minus its mean, as a table (Y, 2, J)."""
+        """Subtract the mean of h, as a table (Y, 2, J)."""
         table = np.broadcast_to(np.asarray(h, dtype=np.float64), self.joint.shape)
         return np.asarray(table - self.mean(table))
 
