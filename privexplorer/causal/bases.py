@@ -114,8 +114,7 @@ class Linear:
 
     def evaluate(self, x: ArrayLike) -> FloatArray:
         """Return 1 and the columns, (n, 1 + dimension)."""
-        values = np.asarray(x, dtype=np.float64)
-        values = values.reshape(len(values), 0) if self.dimension == 0 else _columns(values, self.dimension)
+        values = np.zeros((np.shape(x)[0], 0)) if self.dimension == 0 else _columns(x, self.dimension)
         return np.concatenate([np.ones((len(values), 1)), values], axis=1)
 
     def polynomials(self) -> tuple[Polynomial, ...]:
