@@ -21,7 +21,7 @@ from privexplorer.studies.chart import Axis, Chart, Line, Panel, Role, Spread
 from privexplorer.studies.result import Card, Formula, Note, Result, tidy
 from privexplorer.studies.words import percent, ratio
 
-EPSILONS = np.array([float(f"{value:.6g}") for value in np.geomspace(0.01, 10.0, 16)])
+EPSILONS = np.array([float(f"{value:.6g}") for value in np.geomspace(0.01, 10.0, 25)])
 PEOPLE = (20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
 PANELS = {"belief": "belief", "epsilon": "against ε", "people": "against N"}
 BEFORE, AFTER = "before the release", "after the release"
@@ -39,9 +39,9 @@ class SmokersScenario(Scenario):
         group="Data",
         scale="log",
         low=20,
-        high=50_000,
+        high=20_000,
         ge=20,
-        le=50_000,
+        le=20_000,
     )
     compromised: CompromisedFraction = 0.3
     known_rate: Annotated[float, Number] = field(
@@ -70,7 +70,7 @@ class SmokersScenario(Scenario):
         ge=0,
         le=1,
     )
-    epsilon: Epsilon = 1.0
+    epsilon: Epsilon = 0.5
 
 
 @dataclass(frozen=True)
@@ -120,13 +120,20 @@ def odds(chance: float) -> float:
     return chance / (1 - chance) if chance < 1 else math.inf
 
 
-def drawn_places(view: RatePosterior) -> FloatArray:
-    """Choose at most about 500 of the possible shares: all along the axis, and densely where belief moves to."""
-    last = view.rates.size - 1
-    low, high = interval(view, 0.9999)
-    room = max(high - low, 3.0 / last)
-    near = np.linspace(max(low - room, 0.0), min(high + room, 1.0), 241)
-    return np.unique(np.rint(np.concatenate([np.linspace(0.0, 1.0, 201), near]) * last)).astype(np.int64)
+def steps(view: RatePosterior, chances: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return shares in per cent and the chance of each in per cent: every possible one, or steps of 1%.
+
+    Parameters
+    ----------
+    view : RatePosterior
+        Its rates.
+    chances : (m + 1,) float array
+        One per rate.
+    """
+    if view.rates.size <= 101:
+        return 100 * view.rates, 100 * chances
+    share = np.bincount(np.rint(100 * view.rates).astype(np.int64), chances, minlength=101)
+    return np.arange(101.0), np.asarray(100.0 * share, dtype=np.float64)
 
 
 class Smokers(Study[SmokersScenario]):
@@ -170,14 +177,8 @@ class Smokers(Study[SmokersScenario]):
     def assemble(self, scenario: SmokersScenario, prepared: Prepared, parts: Sequence[FloatArray]) -> Result:
         """Work out the beliefs and say what they mean."""
         view = posterior(scenario, scenario.people, scenario.epsilon)
-        places = drawn_places(view)
-        rates, point = view.rates[places], view.rates.size - 1
         belief = tidy(
-            [
-                (BEFORE, rates, view.before[places] * point / 100, 0.0),
-                (AFTER, rates, view.after[places] * point / 100, 0.0),
-            ],
-            panel=PANELS["belief"],
+            [(BEFORE, *steps(view, view.before), 0.0), (AFTER, *steps(view, view.after), 0.0)], panel=PANELS["belief"]
         )
         frame = pd.concat(
             [
@@ -334,14 +335,15 @@ class Smokers(Study[SmokersScenario]):
         )
         marks = []
         for role, name, label in looks:
-            x, y = columns(result.series(name))
-            marks.append(Line(role, x, 100 * y, name, label, main=label == "after", hover=f"{name}: {{y}}% per point"))
+            x, y = supported(*columns(result.series(name)))
+            marks.append(Line(role, x, y, name, label, main=label == "after", hover=f"{name}: {{y}}%"))
+        coarse = result.extra["view"].rates.size > 101
         return Chart(
             "Belief about the people who have not leaked",
-            "chance of each share, % per percentage point",
-            Axis("share of smokers among them", "linear", 0.0, 1.0, symbol="share"),
+            "chance of each share, in steps of 1%" if coarse else "chance of each possible share",
+            Axis("share of smokers among them", "linear", 0.0, 100.0, symbol="share", unit="%"),
             Axis("chance", "linear", 0.0, unit="%"),
-            (Panel(tuple(marks), here=(scenario.known_rate, f"known people: {percent(scenario.known_rate)}")),),
+            (Panel(tuple(marks), here=(100 * scenario.known_rate, f"known: {percent(scenario.known_rate)}")),),
         )
 
     def swept_chart(self, result: Result, view: str) -> Chart:
@@ -356,17 +358,15 @@ class Smokers(Study[SmokersScenario]):
                 rows["low"].to_numpy(dtype=np.float64),
                 rows["high"].to_numpy(dtype=np.float64),
                 "19 times of 20",
-                "light",
-                "19 times of 20",
             ),
             Line(
                 "non-private",
                 *columns(result.series(WITHOUT, PANELS[view])),
                 WITHOUT,
                 "before",
-                hover="before the release: {y}",
+                hover="before the release: {y}%",
             ),
-            Line("attacker", x, rows["y"].to_numpy(), MIDDLE, "after", main=True, hover="after the release: {y}"),
+            Line("attacker", x, rows["y"].to_numpy(), MIDDLE, "after", main=True, hover="after the release: {y}%"),
         )
         if view == "epsilon":
             axis = Axis("ε", "log", ends=("more private", "more accurate"), symbol="ε")
@@ -376,9 +376,9 @@ class Smokers(Study[SmokersScenario]):
             here = (float(scenario.people), f"your N = {scenario.people:,}")
         return Chart(
             "Believed share of smokers among the others",
-            f"for a published share of {percent(scenario.released_rate)}",
+            f"published share {percent(scenario.released_rate)}; band: 19 times of 20",
             axis,
-            Axis("share", "linear", 0.0, 1.0),
+            Axis("share", "linear", 0.0, 100.0, unit="%"),
             (Panel(marks, here=here),),
         )
 
@@ -393,14 +393,25 @@ def columns(rows: pd.DataFrame) -> tuple[FloatArray, FloatArray]:
     return rows["x"].to_numpy(dtype=np.float64), rows["y"].to_numpy(dtype=np.float64)
 
 
+def supported(x: FloatArray, y: FloatArray, least: float = 0.02) -> tuple[FloatArray, FloatArray]:
+    """Cut off both ends of a curve where it is below ``least`` per cent, one point of it left on either side."""
+    kept = np.flatnonzero(y >= least)
+    if not kept.size:
+        return x, y
+    start, stop = max(int(kept[0]) - 1, 0), int(kept[-1]) + 2
+    return x[start:stop], y[start:stop]
+
+
 def swept(view: str, x: FloatArray, found: Sequence[RatePosterior]) -> pd.DataFrame:
-    """Lay out believed shares and their intervals."""
-    ends = np.array([interval(one) for one in found])
-    after = tidy([(MIDDLE, x, np.array([one.mean_after for one in found]), 0.0)]).assign(
-        low=ends[:, 0], high=ends[:, 1]
+    """Lay out believed shares and their intervals, in per cent."""
+    ends = 100 * np.array([interval(one) for one in found])
+    after = np.array([100 * one.mean_after for one in found])
+    before = np.array([100 * one.mean_before for one in found])
+    parts = (
+        tidy([(MIDDLE, x, after, 0.0)]).assign(low=ends[:, 0], high=ends[:, 1]),
+        tidy([(WITHOUT, x, before, 0.0)]).assign(low=np.nan, high=np.nan),
     )
-    before = tidy([(WITHOUT, x, np.array([one.mean_before for one in found]), 0.0)]).assign(low=np.nan, high=np.nan)
-    return pd.concat([after, before], ignore_index=True).assign(panel=PANELS[view])
+    return pd.concat(parts, ignore_index=True).assign(panel=PANELS[view])
 
 
 __all__ = ["Smokers", "SmokersScenario", "interval", "known_people", "posterior"]
