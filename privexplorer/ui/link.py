@@ -56,7 +56,14 @@ def read(page: str, studies: Mapping[str, Study[Any]]) -> bool:
     if chosen.views:
         state[f"{wanted}:view"] = state["_held"][f"{wanted}:view"] = view or next(iter(chosen.views))
     state["_link_notes"] = (digest(chosen, scenario), [*notes, *more])
+    state["_arrived"] = (wanted, scenario)
     return False
+
+
+def arrived(study: Study[Any]) -> Scenario:
+    """Return what the address asked of this study when the page was opened; the defaults if it said nothing."""
+    wanted, scenario = st.session_state.get("_arrived", ("", None))
+    return scenario if wanted == study.id else study.scenario()
 
 
 def parts(scenario: Scenario, page: Mapping[str, str]) -> dict[str, list[str]]:

@@ -75,6 +75,31 @@ def run(study: Study[Any], scenario: Scenario, tables: Tables | None, private: b
     return result
 
 
+def first_result(study: Study[Any], scenario: Scenario, tables: Tables | None, private: bool) -> Result | None:
+    """Answer from what is there after a moment; ``None`` if not even the first block is.
+
+    Blocks are kept, so that the run that follows goes on where this one ends.
+    """
+    key, store = study.digest(scenario), cache(private)
+    prepared = store.prepared.get(key)
+    begun = time.perf_counter()
+    if prepared is None:
+        prepared = study.prepare(scenario, tables)
+        store.prepared.put(key, prepared)
+    total = study.blocks(scenario)
+    parts = store.known(key, total)
+    if len(parts) < total:
+        with closing(stream(study.run_block, prepared, total, client=client(), start=len(parts))) as blocks:
+            for part in blocks:
+                store.blocks.put((key, len(parts)), part)
+                parts.append(part)
+                if len(parts) == total or time.perf_counter() - begun > FIRST_DRAFT:
+                    break
+    if total and not parts:
+        return None
+    return replace(study.finish(scenario, study.assemble(scenario, prepared, parts)), complete=len(parts) == total)
+
+
 def _compute(
     study: Study[Any],
     scenario: Scenario,

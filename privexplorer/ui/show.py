@@ -51,6 +51,12 @@ def note(item: Note) -> None:
 
 def chart(study: Study[Any], result: Result, view: str, key: str) -> None:
     """Draw the chart of one view and the cards below it."""
+    picture(study, result, view, key)
+    cards(result)
+
+
+def picture(study: Study[Any], result: Result, view: str, key: str) -> None:
+    """Draw the chart of one view."""
     described = study.chart(result, view)
     if not result.complete:
         described = replace(described, draft=True)
@@ -65,7 +71,6 @@ def chart(study: Study[Any], result: Result, view: str, key: str) -> None:
         },
         alt=result.takeaway,
     )
-    cards(result)
 
 
 def cards(result: Result) -> None:

@@ -14,7 +14,7 @@ from privexplorer.studies import catalogue
 from privexplorer.studies.base import Study, digest
 from privexplorer.studies.result import Note, Result
 from privexplorer.studies.words import plain_markdown
-from privexplorer.ui import link, shell, show, state
+from privexplorer.ui import early, link, shell, show, state
 from privexplorer.ui.form import Form, draw_form
 from privexplorer.ui.run import run
 
@@ -25,8 +25,37 @@ def study_page() -> None:
     studies = {name: study for name, study in catalogue().items() if study.theme == page}
     fresh = link.read(page, studies)
     with shell.sheet():
+        if early.is_due() and first_paint(page, studies):
+            return
         chosen = choose(page, studies, fresh)
         one(page, chosen, fresh, is_first=chosen.id == next(iter(studies)))
+
+
+def first_paint(page: str, studies: dict[str, Study[Any]]) -> bool:
+    """Draw the chart before everything else, if nothing speaks against it."""
+    study = studies[st.session_state.get(f"{page}:study") or next(iter(studies))]
+    notes = st.session_state.get("_link_notes")
+    if (notes and notes[1]) or state.notices() or any(key.startswith(f"{study.id}:") for key in form_values(study)):
+        early.skip()
+        return False
+    scenario, view = early.asked_for(study)
+    link.write(scenario, address(study, view, is_first=study.id == next(iter(studies))))
+    if len(studies) > 1 and not shell.is_presented():
+        st.container()  # the choice of a question
+    return early.paint(study, scenario, view)
+
+
+def form_values(study: Study[Any]) -> list[str]:
+    """Names of settings that a form of this session holds already and that the address did not ask for."""
+    return [] if st.session_state.get("_arrived", ("",))[0] == study.id else list(st.session_state.get("_held", {}))
+
+
+def address(study: Study[Any], view: str, is_first: bool) -> dict[str, str]:
+    """Return the page's own parts of the address."""
+    own = {} if is_first else {"study": study.id}
+    if study.views and view != next(iter(study.views)):
+        own["view"] = view
+    return own
 
 
 def choose(page: str, studies: dict[str, Study[Any]], fresh: bool) -> Study[Any]:
@@ -82,9 +111,7 @@ def one(page: str, study: Study[Any], fresh: bool, is_first: bool) -> None:
         return
     scenario = study.scenario.model_validate(data)
     view = pick_preset(scenario)
-    own = {} if is_first else {"study": study.id}
-    if study.views and view != next(iter(study.views)):
-        own["view"] = view
+    own = address(study, view, is_first)
     link.write(scenario, own)
     seen = st.session_state.get("_link_notes")
     if seen and seen[0] == digest(study, scenario):
