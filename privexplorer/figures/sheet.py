@@ -103,7 +103,7 @@ def sheet(chart: Chart, size: Size) -> Spec:
             )
     for cell, panel, ground in zip(laid, chart.panels, grounds, strict=True):
         annotations += names_inside(panel, cell, size, ground, said)
-    if any(isinstance(mark, HeatMap) for mark in chart.marks()):
+    if chart.by_point or any(isinstance(mark, HeatMap) for mark in chart.marks()):
         layout["hovermode"] = "closest"
     bars = [mark for mark in chart.marks() if isinstance(mark, Bars)]
     if bars:

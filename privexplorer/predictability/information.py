@@ -313,15 +313,15 @@ class PrivateYetPredictable:
     records : int
         N; half of them, all with answer 1, are known.
     epsilon : float
-        1/√N.
+        1/√N in the theorem.
     scale : float
         Laplace scale 1/(Nε) of the released rate (corrected, erratum E11).
     unknown_rate : float
         p_U.
     noise_variance : float
-        Variance 8/(Nε)² = 8/N of the adversary's estimate.
+        Variance 8/(Nε)² of the adversary's estimate; 8/N in the theorem.
     bound : float
-        γ >= (1/2 - p_U)² - 8/N, at least 0.
+        γ >= (1/2 - p_U)² - 8/(Nε)², at least 0.
     """
 
     records: int
@@ -332,8 +332,19 @@ class PrivateYetPredictable:
     bound: float
 
 
-def private_yet_predictable(records: int, unknown_rate: float = 0.0) -> PrivateYetPredictable:
-    """Return the numbers of Thm 2.5(i); positive only for N > 32.
+def private_yet_predictable(
+    records: int, unknown_rate: float = 0.0, epsilon: float | None = None
+) -> PrivateYetPredictable:
+    """Return the numbers of Thm 2.5(i); positive only for N > 32 at its own ε.
+
+    Parameters
+    ----------
+    records : int
+        N.
+    unknown_rate : float
+        p_U in [0, 1].
+    epsilon : float, optional
+        1/√N if left out, as in the theorem.
 
     Examples
     --------
@@ -342,10 +353,10 @@ def private_yet_predictable(records: int, unknown_rate: float = 0.0) -> PrivateY
     """
     total = check_records(records)
     rate = _check_rate(unknown_rate)
-    epsilon = total**-0.5
-    variance = 8.0 / total
+    level = total**-0.5 if epsilon is None else check_positive(epsilon, "The privacy loss ε", "epsilon")
+    variance = 8.0 / total if epsilon is None else 8.0 / (total * level) ** 2
     return PrivateYetPredictable(
-        total, epsilon, 1.0 / (total * epsilon), rate, variance, max((0.5 - rate) ** 2 - variance, 0.0)
+        total, level, 1.0 / (total * level), rate, variance, max((0.5 - rate) ** 2 - variance, 0.0)
     )
 
 

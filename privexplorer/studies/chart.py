@@ -160,6 +160,8 @@ class Chart:
     draft: bool = False
     names: tuple[str, ...] = field(default=())
     """Order of the end labels in small multiples (beside the first row's last panel)."""
+    by_point: bool = False
+    """Hover tells of the nearest point alone, not of all marks at one x: for charts of points."""
 
     def marks(self) -> list[Mark]:
         """List all marks of all panels."""
