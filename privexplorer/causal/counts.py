@@ -400,8 +400,7 @@ def _arms(column: NDArray[Any], treated: Hashable | None) -> tuple[IntArray, tup
                 f"The treatment must have exactly two values; everybody has {_shown(found)}, so there are no treated "
                 "or no control units."
             )
-        shown = _shown(found[:_SHOWN]) + (", ..." if len(found) > _SHOWN else "")
-        raise DataError(f"The treatment must have exactly two values; this column has {shown}.")
+        raise DataError(f"The treatment must have exactly two values; this column has {_shown(found)}.")
     if treated is None:
         if not all(isinstance(value, (int, float)) and value in (0, 1) for value in found):
             raise DataError(
@@ -434,7 +433,7 @@ def _distinct(column: NDArray[Any], most: int) -> list[Any]:
 
 
 def _shown(values: Sequence[Any]) -> str:
-    words = [repr(value) for value in values]
+    words = [repr(value) for value in values[:_SHOWN]] + (["others"] if len(values) > _SHOWN else [])
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
 
 
@@ -460,9 +459,9 @@ def _codes(column: NDArray[Any], levels: int | Sequence[Hashable]) -> tuple[tupl
         codes = table[place]
     if codes.min() < 0:
         strange = _distinct(column[codes < 0], _SHOWN + 1)
-        shown = _shown(strange[:_SHOWN]) + (", ..." if len(strange) > _SHOWN else "")
         raise DataError(
-            f"The released column holds values outside the {len(labels)} declared categories: {shown}.", field="levels"
+            f"The released column holds values outside the {len(labels)} declared categories: {_shown(strange)}.",
+            field="levels",
         )
     return labels, codes
 
