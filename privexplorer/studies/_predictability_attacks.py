@@ -15,8 +15,8 @@ import numpy as np
 from privexplorer import predictability as pr
 
 BLOCK_ATTACKS = 100
-PRINTED = "A printed"
-"""The setting whose theory counts the noise as the source prints it (erratum E1)."""
+NOISY, PRINTED = "A1", "A2"
+"""Settings with noise: counted as released, and as the source prints it (erratum E1)."""
 
 
 @dataclass(frozen=True)
@@ -85,21 +85,21 @@ def settings() -> tuple[Setting, ...]:
     noise = pr.GivenCovariance.of(np.cov(biased["x"].T, bias=True) / 600)
     walk, chain = _walk()
     return (
-        _set("A exact", "two heavy-tailed means, no noise", heavy, "q", means, shard),
-        _set("A noisy", "the same, noise counted as released", heavy, "q", means, shard,
+        _set("A0", "two heavy-tailed means, no noise", heavy, "q", means, shard),
+        _set(NOISY, "the same, noise counted as released", heavy, "q", means, shard,
              pr.GivenCovariance.of(spread / nu)),
         _set(PRINTED, "noise ν times as large, counted once", heavy, "q", means, shard, pr.GivenCovariance.of(spread),
              scale="paper"),
-        _set("B exact", "linear regression, no noise", regression, "q", fit, quarter),
-        _set("B calibrated", "the same, calibrated noise σ² = 1", regression, "q", fit, quarter,
+        _set("B0", "linear regression, no noise", regression, "q", fit, quarter),
+        _set("B1", "the same, calibrated noise σ² = 1", regression, "q", fit, quarter,
              pr.Calibrated(level=1.0)),
-        _set("B isotropic", "the same, equal noise", regression, "q", fit, quarter,
+        _set("B2", "the same, equal noise", regression, "q", fit, quarter,
              pr.Isotropic(std=math.sqrt(0.5 / quarter.size().multiplier()))),
-        _set("C biased", "biased draws, noise", biased, "q", means, weighted, noise),
-        _set("C subgroup", "biased draws, one subgroup", biased, "q", means, weighted, group=biased["old"]),
-        _set("D chain", "a slow chain over 30 people", walk, "q", means, chain),
-        _set("E log loss", "two means, log loss", heavy, "q", means, shard, loss="log"),
+        _set("C1", "biased draws, noise", biased, "q", means, weighted, noise),
+        _set("C2", "biased draws, one subgroup", biased, "q", means, weighted, group=biased["old"]),
+        _set("D", "a slow chain over 30 people", walk, "q", means, chain),
+        _set("E", "two means, log loss", heavy, "q", means, shard, loss="log"),
     )  # fmt: skip
 
 
-__all__ = ["BLOCK_ATTACKS", "PRINTED", "Setting", "settings"]
+__all__ = ["BLOCK_ATTACKS", "NOISY", "PRINTED", "Setting", "settings"]

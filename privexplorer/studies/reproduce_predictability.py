@@ -21,7 +21,7 @@ from privexplorer.records import Number, Scenario, Seed, field
 from privexplorer.simulation import block_rng
 from privexplorer.studies import _predictability_claims as claims
 from privexplorer.studies._predictability import READING
-from privexplorer.studies._predictability_attacks import BLOCK_ATTACKS, PRINTED, Setting, settings
+from privexplorer.studies._predictability_attacks import BLOCK_ATTACKS, NOISY, PRINTED, Setting, settings
 from privexplorer.studies._predictability_claims import Answer, Row, Verdict
 from privexplorer.studies._predictability_errata import errata
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked, wide
@@ -281,8 +281,8 @@ class ReproducePredictability(Study[ReproducePredictabilityScenario]):
                 Verdict(
                     "(E1) The shared noise counts once, as printed.", bool(table[place, 2] > 0.5),
                     "With noise of that size the difference has "
-                    f"{significant(float(table[place, 2]), 2)} of the printed variance; as released (“A noisy”) "
-                    f"it has {significant(float(table[names.index('A noisy'), 2]), 3)} of it.",
+                    f"{significant(float(table[place, 2]), 2)} of the printed variance; as released (A1) "
+                    f"it has {significant(float(table[names.index(NOISY), 2]), 3)} of it.",
                 )
             )  # fmt: skip
         rows: list[Row] = [(name, names, table[:, place], fault[:, place]) for place, name in enumerate(series)]
@@ -359,7 +359,7 @@ def _ratio_errors(draws: pr.AttackDraws, one: Setting) -> FloatArray:
 
 def _errata() -> Answer:
     rows = errata()
-    names = [one.id for one in rows]
+    places = np.array([float(one.id[1:].replace("b", ".5")) for one in rows])
     small = [one for one in rows if one.printed < one.corrected]
     shown = [one for one in rows if one.printed > 0]
     hidden = [one for one in rows if one.printed <= 0]
@@ -375,9 +375,9 @@ def _errata() -> Answer:
     return Answer(
         {
             "": [
-                ("printed ÷ corrected", names, np.array([max(one.ratio, 0.0) for one in rows]), 0.0),
-                ("printed", names, np.array([one.printed for one in rows]), 0.0),
-                ("corrected", names, np.array([one.corrected for one in rows]), 0.0),
+                ("printed ÷ corrected", places, np.array([max(one.ratio, 0.0) for one in rows]), 0.0),
+                ("printed", places, np.array([one.printed for one in rows]), 0.0),
+                ("corrected", places, np.array([one.corrected for one in rows]), 0.0),
             ]
         },
         verdicts,
@@ -478,7 +478,7 @@ def _marks(result: Result, name: str, panel: str | None, style: Style) -> list[M
         return [
             Points(
                 style.role, x, y, name, style.label, y - 2 * error if noisy else None, y + 2 * error if noisy else None,
-                hover=style.hover,
+                text=[one.id for one in errata()] if _item(result) == "errata" else None, hover=style.hover,
             )
         ]  # fmt: skip
     out: list[Mark] = []
@@ -625,7 +625,8 @@ LOOKS: dict[str, Look] = {
         ),
     ),
     "errata": Look(
-        "Printed number over corrected number", "1 would be right; log scale", Axis("", "category"),
+        "Printed number over corrected number", "1 would be right; log scale",
+        Axis("number of the erratum", symbol="erratum"),
         Axis("ratio", "log"),
         {"printed ÷ corrected": Style("points", "attacker", None, "printed is {y} times the corrected number")},
         ((1.0, "right"),),

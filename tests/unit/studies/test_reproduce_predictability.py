@@ -164,8 +164,8 @@ def test_attackers_are_as_the_theory_says() -> None:
     rows = result.frame[result.frame["panel"] == "variance: simulated ÷ theory"]
     assert len(rows) == 30
     difference = rows[rows["series"] == "difference"].set_index("x")
-    assert difference["y"]["A printed"] < 0.01
-    usual = rows[rows["x"] != "A printed"]
+    assert difference["y"]["A2"] < 0.01
+    usual = rows[rows["x"] != "A2"]
     # a theory off by a third would be refused
     assert (usual["std_error"] < 0.075).all()
     assert (abs(usual["y"] - 1) < 4.5 * usual["std_error"] + 0.03).all()
@@ -177,7 +177,7 @@ def test_a_draft_of_attackers_has_the_settings_reached() -> None:
     scenario = QUESTION.scenario.model_validate({"item": "attacks", "trials": 200})
     prepared = QUESTION.prepare(scenario, None)
     draft = QUESTION.assemble(scenario, prepared, [QUESTION.run_block(prepared, block) for block in range(2)])
-    assert list(draft.series("difference")["x"]) == ["A exact", "A noisy"]
+    assert list(draft.series("difference")["x"]) == ["A0", "A1"]
     assert draft.runs == 100
     assert QUESTION.blocks(scenario) == 20
 
