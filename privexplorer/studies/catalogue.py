@@ -19,6 +19,10 @@ ORDER = (
     "price-of-privacy",
     "support-coverage",
     "sample-size",
+    "predictability",
+    "query-map",
+    "utility-frontier",
+    "private-effect",
 )
 """Ids that come first, in this order; the others follow by name."""
 

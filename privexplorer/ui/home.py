@@ -1,4 +1,4 @@
-"""The Home page: one card per study, and how to begin."""
+"""The Home page: cards of the first questions of each subject, links to the others, and how to begin."""
 
 from __future__ import annotations
 
@@ -9,6 +9,24 @@ import streamlit as st
 from privexplorer.studies import catalogue
 from privexplorer.studies.base import Study
 from privexplorer.ui import shell
+
+
+CARDS = 3
+"""Questions of a subject that get a card with a picture; the others are links below."""
+
+
+REPRODUCE = "Reproduce"
+
+
+def subject(study: Study[Any]) -> str:
+    """Heading under which a study stands: its page's title; reproductions stand together."""
+    entry = shell.page_entry(study.theme)
+    return REPRODUCE if entry.section == REPRODUCE else entry.title
+
+
+def leads(study: Study[Any]) -> bool:
+    """Whether its page opens with this study."""
+    return study is next(other for other in catalogue().values() if other.theme == study.theme)
 
 
 def card(study: Study[Any], is_first: bool) -> None:
@@ -28,6 +46,19 @@ def card(study: Study[Any], is_first: bool) -> None:
         )
 
 
+def more(studies: list[Study[Any]]) -> None:
+    """List further questions of a subject as links, two in a row."""
+    with st.grid(2, min_column_width=340, gap="xsmall"):
+        for study in studies:
+            st.page_link(
+                shell.page_entry(study.theme).file,
+                label=study.question,
+                icon=":material/arrow_forward:",
+                query_params={"study": study.id},
+                help=study.card,
+            )
+
+
 def home() -> None:
     """Draw the Home page."""
     with shell.sheet():
@@ -38,12 +69,14 @@ def home() -> None:
         )
         themes: dict[str, list[Study[Any]]] = {}
         for study in catalogue().values():
-            themes.setdefault(study.theme, []).append(study)
-        for theme, studies in themes.items():
-            st.header(shell.page_entry(theme).title, anchor=False)
+            themes.setdefault(subject(study), []).append(study)
+        for title, studies in sorted(themes.items(), key=lambda item: item[0] == REPRODUCE):  # at the end
+            st.header(title, anchor=False)
             with st.grid(3, min_column_width=280):
-                for study in studies:
-                    card(study, is_first=study is studies[0])
+                for study in studies[:CARDS]:
+                    card(study, is_first=leads(study))
+            if studies[CARDS:]:
+                more(studies[CARDS:])
         st.space("medium")
         with st.grid(3, min_column_width=280):
             with st.container():
