@@ -388,9 +388,7 @@ def read_people(data: AnyData, tables: Tables | None, columns: Sequence[str]) ->
 
 # --- words ---------------------------------------------------------------------------------------------------
 
-NOT_PRIVATE = (
-    "γ is computed from the table at hand and is itself not private: use it to choose noise, do not publish it."
-)
+NOT_PRIVATE = "γ itself is computed from the table and not private: use it to choose the noise, do not publish it."
 READING = (
     "The realised gain is what an attacker with very many records reaches. A real one must estimate its weights and "
     "gains less, and may gain nothing where r² is below the number of published values over the number of leaked "

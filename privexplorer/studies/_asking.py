@@ -1,0 +1,230 @@
+"""A table, what is published of it and what is asked about it, summed over the people once.
+
+The studies of one release share this: everything that reads people is in :func:`ask`; noise, compromised fraction and
+loss come later and cost nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from privexplorer import predictability as pr
+from privexplorer.arrays import FloatArray
+from privexplorer.data import Tables
+from privexplorer.errors import PrivExplorerError
+from privexplorer.privacy import ApproxDP, PureDP
+from privexplorer.studies._predictability import AnyData, People, data_notes, question_words, read_people
+from privexplorer.studies._release_choices import (
+    DELTA,
+    Leak,
+    LeakedShard,
+    Published,
+    Question,
+    epsilon_of_gaussian,
+    parse_bounds,
+    sensitivities,
+    size_of,
+)
+from privexplorer.studies.result import Note
+from privexplorer.studies.words import percent, significant
+
+MOST_QUESTIONS = 6
+"""The visitor's own question and at most five prepared ones."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Everything about a release and some questions, people summed out.
+
+    Attributes
+    ----------
+    title : str
+        Name of the table.
+    n : int
+        People N.
+    notes : tuple of Note
+        About the table.
+    names : tuple of str
+        Questions as people read them; the visitor's own first.
+    summary : MomentSummary
+        Of all questions and the release.
+    labels : tuple of str
+        Published numbers.
+    gram : (d, d) float array or None
+        Mean of x xᵀ of a regression.
+    residual : float
+        Mean squared residual of a linear or ridge regression; not a number for others.
+    sensitivity : (l1, l2, reason)
+        How far one record moves the numbers, or why that is not known.
+    leak : Leak
+        How records leak.
+    process_notes : tuple of str
+        What the attacker's theory says.
+    """
+
+    title: str
+    n: int
+    notes: tuple[Note, ...]
+    names: tuple[str, ...]
+    summary: pr.MomentSummary
+    labels: tuple[str, ...]
+    gram: FloatArray | None
+    residual: float
+    sensitivity: tuple[float | None, float | None, str]
+    leak: Leak
+    process_notes: tuple[str, ...]
+
+    def size(self, compromised: float) -> pr.AttackSize:
+        """Return the size of the attack at a compromised fraction."""
+        return size_of(self.leak, compromised, self.n)
+
+    def law(self, noises: Sequence[pr.NoiseRecord], multiplier: float) -> pr.NoiseLaw:
+        """Return the law of the sum of independent noises."""
+        setting = pr.noise_setting(self.summary, multiplier, *self.sensitivity)
+        return pr.total_noise(noises, setting)
+
+    @property
+    def spread(self) -> float:
+        """Typical standard deviation of one person's influence on a published number (root mean square)."""
+        variances = np.diagonal(self.summary.sandwich)
+        found = math.sqrt(float(variances.mean()))
+        return found if found > 0 else 1.0
+
+    def cost(self, covariance: FloatArray) -> tuple[float, str, str]:
+        """Return what the noise costs: a number, its text for a card, and what it is relative to."""
+        typical = math.sqrt(float(np.trace(covariance)) / covariance.shape[0])
+        if self.gram is not None and math.isfinite(self.residual) and self.residual > 0:
+            share = pr.excess_error(self.gram, covariance) / self.residual
+            return share, f"+{percent(share)}", "squared error"
+        if covariance.shape[0] == 1 and self.summary.parameters[0] != 0:
+            share = typical / abs(float(self.summary.parameters[0]))
+            return share, f"± {significant(typical, 2)}", f"{percent(share)} of the value"
+        return typical, f"± {significant(typical, 2)}", "per number"
+
+    def differential_privacy(self, law: pr.NoiseLaw) -> tuple[str, str, str]:
+        """Return what ε-DP says: text and chip of a card, and a sentence."""
+        if isinstance(law.guarantee, PureDP | ApproxDP):
+            epsilon, delta = law.guarantee.epsilon, law.guarantee.levels().get("δ", 0.0)
+            return _epsilon(epsilon, delta)
+        values = np.linalg.eigvalsh(law.covariance)
+        if not float(values.max(initial=0.0)) > 0:
+            return "no ε", "exact numbers", "Differential privacy promises nothing for exact numbers"
+        if any("calibrated" in note for note in law.notes):
+            return (
+                "no ε",
+                "noise from data",
+                ("Differential privacy promises nothing here: the size of calibrated noise is read off the table"),
+            )
+        reach = self.sensitivity[1]
+        if reach is None:
+            return (
+                "no ε",
+                "no public bounds",
+                ("Differential privacy promises nothing without public bounds of what one record can change"),
+            )
+        epsilon = epsilon_of_gaussian(math.sqrt(max(float(values[0]), 0.0)), reach) if values[0] > 0 else math.inf
+        return _epsilon(epsilon, DELTA)
+
+
+def _epsilon(epsilon: float, delta: float) -> tuple[str, str, str]:
+    if not math.isfinite(epsilon):
+        return "no ε", "a bare direction", "Differential privacy promises nothing: some combination carries no noise"
+    chip = "pure, δ = 0" if delta == 0 else f"δ = {significant(delta, 1)}"
+    at = "" if delta == 0 else f" (δ = {significant(delta, 1)})"
+    return (
+        f"ε = {significant(epsilon, 2)}",
+        chip,
+        f"Differential privacy says ε = {significant(epsilon, 2)}{at} about any one record",
+    )
+
+
+def questions_of(
+    people: People, question: Question, more: Sequence[str], most: int = MOST_QUESTIONS
+) -> tuple[tuple[pr.Expression, ...], tuple[str, ...]]:
+    """Return the visitor's own question, then prepared ones; and how they read on a chart."""
+    own = question.expression(people.table)
+    prepared = people.questions or pr.candidate_queries(people.table, tuple(more), most)
+    texts = dict.fromkeys(pr.parse(text).text for text in prepared)
+    texts.pop(own.text, None)
+    found = (own, *(pr.parse(text) for text in list(texts)[: most - 1]))
+    return found, tuple(question_words(one.text) for one in found)
+
+
+def ask(
+    data: AnyData,
+    tables: Tables | None,
+    published: Published,
+    question: Question,
+    leak: Leak,
+    also: Sequence[str] = (),
+    bounds: Sequence[str] = (),
+) -> tuple[Asked, People, pr.FittedRelease, pr.ExpressionQueries, pr.Process]:
+    """Read the people once and sum them out.
+
+    Parameters
+    ----------
+    data, published, question, leak : records
+        Whose table, what is published, what is asked, what has leaked.
+    tables : mapping, optional
+        Tables at hand.
+    also : sequence of str
+        Further columns of a table to ask about.
+    bounds : sequence of str
+        Public bounds, such as ``bmi 10 80``.
+    """
+    columns = dict.fromkeys((*published.reads, *question.reads, *leak.reads, *also))
+    people = read_people(data, tables, tuple(columns))
+    expressions, names = questions_of(people, question, tuple(columns))
+    queries = pr.query_set(expressions, people.table, names)
+    record = published.record(people.table)
+    fitted = record.fit(people.table)
+    process = leak.process(people.n, max(2, round(0.3 * people.n)), people.table)
+    summary = process.summarise(people.table, queries, fitted)
+    gram = residual = None
+    if isinstance(fitted, pr.FittedModel):
+        gram = fitted.gram
+        if fitted.loss == "squared":
+            x = fitted.rows.x(people.table)
+            missed = np.einsum("nd,d->n", x, fitted.coefficients) - fitted.rows.y(people.table)
+            residual = float(np.square(missed).mean())
+    known = people.bounds | parse_bounds(bounds)
+    asked = Asked(
+        title=people.title,
+        n=people.n,
+        notes=data_notes(people),
+        names=names,
+        summary=summary,
+        labels=fitted.labels,
+        gram=gram,
+        residual=math.nan if residual is None else residual,
+        sensitivity=sensitivities(record, people.n, known),
+        leak=leak,
+        process_notes=() if isinstance(leak, LeakedShard) else process.notes,
+    )
+    return asked, people, fitted, queries, process
+
+
+def log_loss_problem(loss: str, question: Any) -> tuple[str, ...]:
+    """Return a sentence if log loss meets a question about numbers."""
+    if loss == "log" and question.kind == "number":
+        return (
+            "Log loss needs a question answered by yes or no, but a column of numbers is asked about; choose squared "
+            "error or turn the question into a condition.",
+        )
+    return ()
+
+
+def tried(work: Any) -> tuple[Any, str]:
+    """Return what a function gives, or the sentence with which it refuses."""
+    try:
+        return work(), ""
+    except PrivExplorerError as error:
+        return None, str(error)
+
+
+__all__ = ["MOST_QUESTIONS", "Asked", "ask", "log_loss_problem", "questions_of", "tried"]

@@ -1,0 +1,785 @@
+"""How much does a release tell an attacker who already holds a part of the table? (predictability §1.3, Thm 3.6)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+
+from privexplorer import predictability as pr
+from privexplorer.arrays import FloatArray
+from privexplorer.data import Tables
+from privexplorer.records import Scenario, Seed, Trials, field
+from privexplorer.studies import _leaks as leaking
+from privexplorer.studies._asking import Asked, ask, log_loss_problem
+from privexplorer.studies._predictability import (
+    ABOUT_GROUPS,
+    ASSUMPTIONS,
+    FRACTIONS,
+    GAUSSIAN_ONLY,
+    NOT_PRIVATE,
+    PRINTED_LOOSE,
+    SHARED_NOISE,
+    Clinic,
+    CompromisedFraction,
+    DataChoice,
+    LinearPopulation,
+    LossChoice,
+    NoiseScaleChoice,
+    OwnTable,
+)
+from privexplorer.studies._release_choices import (
+    ANY,
+    LeakChoice,
+    LeakedShard,
+    OneCondition,
+    PublishedChoice,
+    PublishedMeans,
+    PublishedRate,
+    PublishedRegression,
+    QuestionChoice,
+    StickyDraws,
+    TwoConditions,
+    problems_of,
+)
+from privexplorer.studies.base import Preset, Study, blocks_for, stacked
+from privexplorer.studies.chart import Axis, Bars, Chart, Line, Panel, Points, Role
+from privexplorer.studies.result import Card, Formula, Note, Result, tidy
+from privexplorer.studies.words import percent, plain_markdown, plus_minus, significant, with_unit
+
+NOISE_POINTS = 61
+SHOWN_ALPHAS = np.concatenate([np.arange(0.02, 0.1, 0.01), np.arange(0.1, 0.991, 0.02)])
+"""Compromised fractions of the curves."""
+PRINTED, TIGHT, GAIN = "printed bound", "tightest bound", "realised gain"
+SCHWARZ, ATTACKER, ORACLE = "Cauchy-Schwarz bound", "simulated attacker", "simulated oracle"
+BEFORE, WITH = "no noise", "your noise"
+TAIL = 0.05
+"""Failure probability of the quoted high-probability bound."""
+
+Asks = Literal["own", "easiest", "middle", "least"]
+Curves = Literal["usual", "all", "questions"]
+
+
+class PredictabilityScenario(Scenario):
+    """What is published, asked and leaked."""
+
+    data: DataChoice = field(Clinic(), "People", "Whose table it is.", key="data", group="Data", discriminator="kind")
+    also: Annotated[tuple[Annotated[str, Field(min_length=1, max_length=400)], ...], Field(max_length=30)] = field(
+        (), "Also ask about", "Further columns of your table about which questions are prepared.",
+        key="also", group="Data", column_of="data", kinds=ANY, advanced=True,
+    )  # fmt: skip
+    published: PublishedChoice = field(
+        PublishedMeans(), "You publish", "Numbers computed from everybody.", key="publish", group="Release",
+        discriminator="kind",
+    )  # fmt: skip
+    noise: pr.Noise = field(
+        pr.Isotropic(std=0.5), "Noise", "What is added to the published numbers, once.", key="noise", group="Release",
+        discriminator="kind",
+    )  # fmt: skip
+    further_noise: pr.Noise = field(
+        pr.NoNoise(), "Further noise", "An independent second noise; both add up.", key="noise2", group="Release",
+        discriminator="kind", advanced=True,
+    )  # fmt: skip
+    bounds: Annotated[tuple[Annotated[str, Field(min_length=1, max_length=400)], ...], Field(max_length=60)] = field(
+        (), "Public bounds",
+        "For noise with differential privacy: each column, its smallest and its largest possible value, such as "
+        "bmi 10 80, age 0 120.",
+        key="bounds", group="Release", advanced=True,
+    )  # fmt: skip
+    question: QuestionChoice = field(
+        OneCondition(), "Sensitive question", "What the attacker wants to know about the other people.", key="ask",
+        group="Question", discriminator="kind",
+    )  # fmt: skip
+    shown: Asks = field(
+        "own", "Show", "Your own question, or one of the prepared ones by how much easier it gets.", key="show",
+        group="Question",
+        titles={
+            "own": "My question", "easiest": "The prepared one that gets easiest", "middle": "The one in the middle",
+            "least": "The one that gains least",
+        },
+    )  # fmt: skip
+    leak: LeakChoice = field(
+        LeakedShard(), "What has leaked", "How the attacker came by its records.", key="leak", group="Attacker",
+        discriminator="kind",
+    )  # fmt: skip
+    compromised: CompromisedFraction = 0.3
+    loss: LossChoice = "squared"
+    noise_scale: NoiseScaleChoice = "release"
+    curves: Curves = field(
+        "usual", "Curves", "More bounds and the oracle, or one curve per question.", key="curves", group="Method",
+        titles={
+            "usual": "Two bounds, gain, attacker", "all": "All bounds and the oracle",
+            "questions": "The gain of several questions",
+        },
+    )  # fmt: skip
+    trials: Trials = 200
+    seed: Seed = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """People summed out, and what the simulated attacker needs (or why there is none)."""
+
+    asked: Asked
+    leaks: leaking.Leaks | None
+    why_none: str
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """The visitor's present choice, worked out."""
+
+    place: int
+    size: pr.AttackSize
+    law: pr.NoiseLaw
+    now: pr.Predictability
+    clean: pr.Predictability
+    std: float
+    """Root mean square of the noise on the published numbers."""
+    r2: FloatArray
+    """Of all questions."""
+    rho2: FloatArray
+    """Of all questions, without noise."""
+
+
+def is_percent(asked: Asked, place: int) -> bool:
+    """Whether a question is answered by yes or no, so that errors are in percentage points."""
+    return bool(asked.summary.query_binary[place])
+
+
+def error_text(variance: float, yes_no: bool) -> str:
+    """Write a typical error: percentage points for yes/no questions."""
+    root = math.sqrt(max(variance, 0.0))
+    return with_unit(significant(100 * root, 3), "pp") if yes_no else significant(root, 3)
+
+
+class PredictabilityStudy(Study[PredictabilityScenario]):
+    """γ against noise, against the compromised fraction, and question by question."""
+
+    id: ClassVar[str] = "predictability"
+    question: ClassVar[str] = "What does my release tell somebody who already holds part of the table?"
+    lead: ClassVar[str] = (
+        "You publish numbers from a table, part of which has leaked. Which questions about the other people get easier?"
+    )
+    tab: ClassVar[str] = "Noise and leak"
+    card: ClassVar[str] = "What a release adds to a leak: by how much, what noise helps, and what it costs."
+    link: ClassVar[str] = "See what a release tells"
+    theme: ClassVar[str] = "predictability"
+    picture: ClassVar[str] = "curve"
+    scenario: ClassVar[type[Scenario]] = PredictabilityScenario
+    late: ClassVar[frozenset[str]] = frozenset(
+        {"noise", "further_noise", "compromised", "loss", "noise_scale", "shown", "curves", "trials"}
+    )
+    views: ClassVar[Mapping[str, str]] = {
+        "noise": "Noise", "fraction": "Compromised fraction", "questions": "Which questions",
+    }  # fmt: skip
+    rows: ClassVar[tuple[str, ...]] = (
+        "P-L2.9H", "P-X11", "P-X12", "P-T3.6", "P-T3.6c0", "P-T3.6hp", "P-X16", "P-R3.7a", "P-R3.7b", "P-T4.1",
+        "P-T4.2", "P-C3.8", "P-X19", "P-TA.19", "P-X3", "P-X26",
+    )  # fmt: skip
+
+    def presets(self) -> tuple[Preset[PredictabilityScenario], ...]:
+        """Finished examples."""
+        make = PredictabilityScenario
+        return (
+            Preset("A clinic's mean", make()),
+            Preset(
+                "A rate",
+                make(
+                    published=PublishedRate(),
+                    noise=pr.LaplaceForPrivacy(epsilon=0.5),
+                    question=TwoConditions(
+                        column="diabetic", sign="=", value="1", second_column="weight", second_value="90"
+                    ),
+                ),
+            ),
+            Preset(
+                "A regression",
+                make(
+                    data=LinearPopulation(),
+                    published=PublishedRegression(outcome="y", features=("x1", "x2", "x3")),
+                    noise=pr.Calibrated(level=1.0),
+                    question=OneCondition(column="secret"),
+                    compromised=0.1,
+                ),
+            ),
+            Preset(
+                "A table: diabetes",
+                make(
+                    data=OwnTable(),
+                    also=("bmi", "age", "bp"),
+                    published=PublishedMeans(columns=("progression",)),
+                    noise=pr.Isotropic(std=3.0),
+                    question=OneCondition(column="bmi", sign=">", value="30"),
+                    bounds=("progression 0 400",),
+                ),
+            ),
+        )
+
+    def check(self, scenario: PredictabilityScenario, tables: Tables | None) -> tuple[str, ...]:
+        """Say what does not go together."""
+        parts = (scenario.published, scenario.question, scenario.leak)
+        return problems_of(scenario.data, parts, scenario.bounds) or log_loss_problem(scenario.loss, scenario.question)
+
+    def prepare(self, scenario: PredictabilityScenario, tables: Tables | None) -> Prepared:
+        """Read the people once: sums for the formulas, and rows for the simulated attacker."""
+        asked, people, fitted, queries, _ = ask(
+            scenario.data, tables, scenario.published, scenario.question, scenario.leak, scenario.also, scenario.bounds
+        )
+        height, m = 1 + queries.width + fitted.width, fitted.width
+        reason = fitted.attack_reason() or ""
+        if isinstance(scenario.leak, StickyDraws):
+            reason = "The simulated attacker who walks over groups is drawn where attackers are compared."
+        elif height > leaking.ROW_LIMIT + 1 or leaking.work(people.n, height) > leaking.PRODUCT_LIMIT * 4:
+            reason = "So many people and numbers would make the simulation slow, so only the formulas are drawn."
+        counts = leaking.leak_counts(FRACTIONS, people.n, m, isinstance(scenario.leak, LeakedShard))
+        if not reason and counts.size == 0:
+            reason = "There are too few people for so many published numbers, so no attacker is simulated."
+        if reason:
+            return Prepared(asked, None, reason)
+        most = scenario.leak.process(people.n, int(counts[-1]), people.table)
+        weights = most.weights
+        rows = np.empty((height, people.n))
+        rows[0] = 1.0
+        rows[1 : 1 + queries.width] = (queries.evaluate(people.table) - asked.summary.query_means).T
+        moments = np.empty((people.n, m))
+        fitted.fill(people.table, moments)
+        rows[1 + queries.width :] = (moments - moments.mean(axis=0)).T
+        if weights is not None:
+            rows *= weights
+        fixed = isinstance(fitted, pr.FittedStatistic)
+        leaks = leaking.Leaks(
+            rows=rows,
+            design=None if fixed else np.ascontiguousarray(fitted.design(people.table).T),
+            release=fitted,
+            parameters=asked.summary.parameters,
+            jacobian=fitted.jacobian,
+            counts=counts,
+            process=most,
+            weights=weights,
+            means=asked.summary.query_means,
+            seed=scenario.seed,
+            block_trials=self.block_trials(scenario),
+        )
+        return Prepared(asked, leaks, "")
+
+    def block_trials(self, scenario: PredictabilityScenario) -> int:
+        """Return the attacks of a block: fewer for more people, four for a table of unknown length."""
+        people = getattr(scenario.data, "people", None if isinstance(scenario.data, OwnTable) else 20)
+        return 4 if people is None else int(np.clip(40_000 // people, 1, 16))
+
+    def blocks(self, scenario: PredictabilityScenario) -> int:
+        """Return the number of blocks."""
+        if isinstance(scenario.leak, StickyDraws):
+            return 0
+        return blocks_for(scenario.trials, self.block_trials(scenario))
+
+    def run_block(self, prepared: Prepared, block: int) -> FloatArray:
+        """Simulate one block of leaks; nothing where no attacker can be simulated."""
+        if prepared.leaks is None:
+            return np.zeros((1, 0, 0))
+        return leaking.run_leaks(prepared.leaks, block)
+
+    def assemble(self, scenario: PredictabilityScenario, prepared: Prepared, parts: Sequence[FloatArray]) -> Result:
+        """Work out the curves for the present noise and leak, and tell them."""
+        asked = prepared.asked
+        moment = self.moment(scenario, asked)
+        one = asked.summary.select(queries=[moment.place])
+        attacks = None
+        if prepared.leaks is not None and parts:
+            attacks = leaking.unpack(prepared.leaks, stacked(parts, scenario.trials), moment.place)
+        frames = [
+            self.noise_frame(scenario, asked, moment, one, attacks),
+            self.fraction_frame(scenario, asked, moment, one, attacks),
+            self.question_frame(moment, asked),
+        ]
+        frame = pd.concat(frames, ignore_index=True)
+        return self.told(scenario, prepared, moment, frame, attacks)
+
+    def moment(self, scenario: PredictabilityScenario, asked: Asked) -> Moment:
+        """Work out the present choice: which question, which noise, how predictable."""
+        size = asked.size(scenario.compromised)
+        multiplier = size.multiplier(scenario.noise_scale)
+        law = asked.law([scenario.noise, scenario.further_noise], multiplier)
+        summary = asked.summary
+        spectrum = pr.noise_spectrum(summary, law.covariance, multiplier)
+        place = shown_place(scenario.shown, spectrum.r2())
+        one = summary.select(queries=[place])
+        mine = pr.noise_spectrum(one, law.covariance, multiplier)
+        now = pr.from_spectrum(one, mine, size, multiplier, loss=scenario.loss)
+        clean = pr.from_spectrum(one, mine, size, multiplier, level=0.0, loss=scenario.loss)
+        std = math.sqrt(float(np.trace(law.covariance)) / law.covariance.shape[0])
+        return Moment(place, size, law, now, clean, std, spectrum.r2(), spectrum.rho2)
+
+    def noise_frame(
+        self,
+        scenario: PredictabilityScenario,
+        asked: Asked,
+        moment: Moment,
+        one: pr.MomentSummary,
+        attacks: leaking.Attacks | None,
+    ) -> pd.DataFrame:
+        """Curves against the noise on the published numbers."""
+        d = moment.law.covariance.shape[0]
+        shape = moment.law.covariance / moment.std**2 if moment.std > 0 else np.eye(d)
+        low = 0.05 * asked.spread / math.sqrt(moment.size.noise_multiplier)
+        high = 20.0 * asked.spread
+        if moment.std > 0:
+            low, high = min(low, moment.std / 2), max(high, 2 * moment.std)
+        stds = np.geomspace(low, high, NOISE_POINTS)
+        sweep = pr.noise_sweep(
+            one, moment.size, shape, np.square(stds), noise_scale=scenario.noise_scale, loss=scenario.loss
+        )
+        rows = curve_rows(stds, sweep)
+        out = [tidy(rows)]
+        if attacks is not None:
+            point = nearest_leak(attacks, scenario.compromised, asked.n)
+            some = stds[2:-1:7]
+            covariances = np.square(some)[:, None, None] * shape
+            points = np.full(some.size, point)
+            out += simulated(asked, moment.place, attacks, points, covariances, some, scenario.loss)
+        return pd.concat(out, ignore_index=True).assign(panel="noise")
+
+    def fraction_frame(
+        self,
+        scenario: PredictabilityScenario,
+        asked: Asked,
+        moment: Moment,
+        one: pr.MomentSummary,
+        attacks: leaking.Attacks | None,
+    ) -> pd.DataFrame:
+        """Curves against the compromised fraction, and the gain of all questions."""
+        alphas = SHOWN_ALPHAS[SHOWN_ALPHAS * asked.n >= 2]
+        sizes = [asked.size(float(alpha)) for alpha in alphas]
+        levels = np.array([size.multiplier(scenario.noise_scale) for size in sizes])
+        if isinstance(asked.leak, LeakedShard):
+            rows = curve_rows(
+                alphas,
+                pr.fraction_sweep(
+                    one, asked.n, alphas, moment.law.covariance, noise_scale=scenario.noise_scale, loss=scenario.loss
+                ),
+            )
+        else:
+            spectrum = pr.noise_spectrum(one, moment.law.covariance)
+            found = [
+                pr.from_spectrum(one, spectrum, size, 1.0, level=float(level), loss=scenario.loss)
+                for size, level in zip(sizes, levels, strict=True)
+            ]
+            rows = [
+                (name, alphas, np.array([getattr(item, at)[0] for item in found]), 0.0)
+                for name, at in CURVE_FIELDS.items()
+            ]
+        if scenario.curves == "questions":
+            effective = np.array([size.effective for size in sizes])
+            whole = pr.noise_spectrum(asked.summary, moment.law.covariance)
+            gains = whole.r2(levels) * whole.variance / effective[:, None]
+            rows += [(f"gain: {name}", alphas, gains[:, at], 0.0) for at, name in enumerate(asked.names)]
+        out = [tidy(rows)]
+        if attacks is not None:
+            points = np.arange(attacks.counts.size)
+            covariances = np.broadcast_to(moment.law.covariance, (points.size, *moment.law.covariance.shape))
+            shares = attacks.counts / asked.n
+            out += simulated(asked, moment.place, attacks, points, covariances, shares, scenario.loss)
+        return pd.concat(out, ignore_index=True).assign(panel="fraction")
+
+    def question_frame(self, moment: Moment, asked: Asked) -> pd.DataFrame:
+        """How much easier each question gets: the share of the squared error that the release takes away."""
+        values = [0.0] if moment.std == 0 else [0.0, moment.std]
+        shares = np.stack([moment.rho2, moment.r2][: len(values)])
+        rows = [(name, values, shares[:, place], 0.0) for place, name in enumerate(asked.names)]
+        return tidy(rows).assign(panel="questions")
+
+    def told(
+        self,
+        scenario: PredictabilityScenario,
+        prepared: Prepared,
+        moment: Moment,
+        frame: pd.DataFrame,
+        attacks: leaking.Attacks | None,
+    ) -> Result:
+        """Add cards, words, formulas and notes."""
+        asked, now, clean = prepared.asked, moment.now, moment.clean
+        yes_no = is_percent(asked, moment.place)
+        name, n = asked.names[moment.place], now.size.effective
+        start, end = float(now.variance_before[0]) / n, float(now.variance_after[0]) / n
+        before, after = error_text(start, yes_no), error_text(end, yes_no)
+        share, free = float(now.r[0] ** 2), float(clean.r[0] ** 2)
+        _, paid, relative = asked.cost(moment.law.covariance)
+        dp, dp_chip, dp_words = asked.differential_privacy(moment.law)
+        if moment.std == 0:
+            paid, relative = "nothing", "exact numbers"
+        gamma = float(now.product[0])
+        cards = (
+            Card(
+                "Attacker's error",
+                after,
+                chip_of(f"{before} without"),
+                f"Typical error about “{name}” among the people whose records have not leaked, with and without your "
+                "release, for an attacker with very many records.",
+            ),
+            Card(
+                "Predictability γ",
+                f"≤ {significant(gamma, 2)}",
+                chip_of(f"printed {significant(float(now.printed[0]), 2)}"),
+                "How much the attacker's expected loss can fall by your release: the tightest bound, and the paper's.",
+            ),
+            Card("Your price", paid, chip_of(relative), "What the noise does to the published numbers."),
+            Card("Differential privacy", dp, chip_of(dp_chip), ABOUT_GROUPS),
+        )
+        quoted = f"*{plain_markdown(name)}*"
+        leak = f"{percent(scenario.compromised)} of {asked.n:,} records leaked"
+        noise = f"noise of σ = {significant(moment.std, 2)}" if moment.std > 0 else "no noise"
+        gets = "hardly gets easier" if share < 0.005 else "gets easier"
+        words = [
+            f"With **{leak}** and {noise} on {plain_markdown(scenario.published.words)}, the question {quoted} {gets}: "
+            f"the attacker's typical error about the other people falls from {before} to **{after}**, "
+            f"{percent(share)} of its squared error (with exact numbers {percent(free)})."
+        ]
+        words += self.which(asked, moment)
+        words += self.simulated_words(scenario, asked, moment, frame, attacks)
+        words.append(
+            f"{price_words(moment.std, paid, relative)} {dp_words}; it says nothing about the others as a group. "
+            f"{NOT_PRIVATE}"
+        )
+        return Result(
+            study=self.id,
+            scenario=scenario,
+            frame=frame,
+            cards=cards,
+            shows=" ".join(words),
+            takeaway=(
+                f"Predictability of {name} against noise, compromised fraction and question. At a compromised fraction "
+                f"of {scenario.compromised:g} and {noise}, the attacker's typical error falls from {before} to "
+                f"{after}; the tightest bound on the gain is {significant(gamma, 2)}."
+            ),
+            notes=self.notes(scenario, prepared, moment),
+            formulas=formulas(scenario, asked, moment),
+            assumptions=(*ASSUMPTIONS, PRINTED_LOOSE, SHARED_NOISE),
+            extra={
+                "place": moment.place, "names": asked.names, "std": moment.std, "n": asked.n,
+                "point": None if attacks is None else float(
+                    attacks.counts[nearest_leak(attacks, scenario.compromised, asked.n)] / asked.n
+                ),
+            },
+            runs=0 if attacks is None else int(attacks.before.shape[1]),
+        )  # fmt: skip
+
+    def which(self, asked: Asked, moment: Moment) -> list[str]:
+        """Say which of the questions get easier."""
+        if len(asked.names) < 2:
+            return []
+        most, least = int(np.argmax(moment.r2)), int(np.argmin(moment.r2))
+        return [
+            f"Of the {len(asked.names)} questions, *{plain_markdown(asked.names[most])}* gets easiest "
+            f"({percent(float(moment.r2[most]))}), *{plain_markdown(asked.names[least])}* least "
+            f"({percent(float(moment.r2[least]))})."
+        ]
+
+    def simulated_words(
+        self,
+        scenario: PredictabilityScenario,
+        asked: Asked,
+        moment: Moment,
+        frame: pd.DataFrame,
+        attacks: leaking.Attacks | None,
+    ) -> list[str]:
+        """Say what a simulated attacker gains at the present choice."""
+        if attacks is None:
+            return []
+        theory = float(moment.now.gain[0])
+        if not theory > 0:
+            return []
+        point = nearest_leak(attacks, scenario.compromised, asked.n)
+        here = asked.size(float(attacks.counts[point] / asked.n))
+        one = asked.summary.select(queries=[moment.place])
+        found = pr.predictability(one, here, moment.law.covariance, loss=scenario.loss)
+        rows = frame[(frame["panel"] == "fraction") & (frame["series"] == ATTACKER)]
+        value, error = float(rows["y"].iloc[point]), float(rows["std_error"].iloc[point])
+        text, around = plus_minus(100 * value / float(found.gain[0]), 200 * error / float(found.gain[0]))
+        return [
+            f"A real attacker must estimate its weights: in {attacks.before.shape[1]} simulated leaks it realises "
+            f"{text} {around} % of that."
+        ]
+
+    def notes(self, scenario: PredictabilityScenario, prepared: Prepared, moment: Moment) -> tuple[Note, ...]:
+        """Return what a reader must know."""
+        out = [*prepared.asked.notes]
+        found = (*moment.now.notes, *moment.law.notes, *prepared.asked.process_notes)
+        out += [Note(plain_markdown(text)) for text in dict.fromkeys(found)]
+        if not moment.law.is_gaussian and not any("Laplace" in text for text in found):
+            out.append(Note(GAUSSIAN_ONLY))
+        if prepared.why_none:
+            out.append(Note(plain_markdown(prepared.why_none)))
+        if scenario.noise_scale == "paper":
+            out.append(Note(SHARED_NOISE, "warning", "Counted as printed"))
+        return tuple(out)
+
+    def numbers(self, result: Result, view: str) -> pd.DataFrame:
+        """Return the rows behind one view."""
+        return result.frame[result.frame["panel"] == (view or "noise")].reset_index(drop=True)
+
+    def chart(self, result: Result, view: str) -> Chart:
+        """Describe γ against noise or compromised fraction, or all questions side by side."""
+        scenario: Any = result.scenario
+        name = result.extra["names"][result.extra["place"]]
+        unit = "nats" if scenario.loss == "log" else "squared error"
+        if view == "questions":
+            return self.question_chart(result)
+        if view == "fraction":
+            x = Axis("compromised fraction α", "linear", 0.0, 1.0, symbol="α")
+            here: tuple[float, str] | None = (scenario.compromised, f"your α = {scenario.compromised:g}")
+        else:
+            view = "noise"
+            x = Axis("noise σ on each number", "log", ends=("leaks more", "leaks less"), symbol="σ")
+            std = result.extra["std"]
+            here = (std, f"your σ = {significant(std, 2)}") if std > 0 else None
+        if scenario.curves == "questions" and view == "fraction":
+            return self.gains_chart(result, x, here, unit)
+        frame = self.numbers(result, view)
+        marks: list[Any] = []
+        every = scenario.curves == "all"
+        told: dict[str, tuple[Role, str, str | None]] = {
+            PRINTED: ("upper bound", "printed<br>bound", None),
+            TIGHT: ("upper bound", "tightest<br>bound", "9px,4px"),
+        }
+        if every:
+            told[SCHWARZ] = ("upper bound", "Cauchy-<br>Schwarz", "9px,3px,2px,3px")
+        for series, (bound, label, dash) in told.items():
+            rows = frame[frame["series"] == series]
+            marks.append(
+                Line(bound, rows["x"].to_numpy(), positive(rows["y"]), series, label, dash=dash,
+                     hover=f"{series}: {{y}} {unit}")
+            )  # fmt: skip
+        rows = frame[frame["series"] == GAIN]
+        marks.append(
+            Line("private", rows["x"].to_numpy(), positive(rows["y"]), GAIN, "realised<br>gain", main=True,
+                 hover=f"realised gain: {{y}} {unit}")
+        )  # fmt: skip
+        dots: tuple[tuple[str, str, Role], ...] = (
+            (ATTACKER, "simulated<br>attacker", "attacker"), (ORACLE, "oracle", "data"),
+        )  # fmt: skip
+        for series, label, role in dots:
+            rows = frame[(frame["series"] == series) & (frame["low"] > 0)] if "low" in frame.columns else frame[:0]
+            if len(rows) and (series == ATTACKER or every):
+                marks.append(
+                    Points(role, rows["x"].to_numpy(), rows["y"].to_numpy(), series, label,
+                           low=rows["low"].to_numpy(), high=rows["high"].to_numpy(),
+                           hover=f"{series}: {{y}} {unit}")
+                )  # fmt: skip
+        shortened = name if len(name) <= 34 else name[:33] + "…"
+        return Chart(
+            f"How much easier “{shortened}” gets: γ",
+            f"drop of the attacker's {'log loss, nats' if scenario.loss == 'log' else 'squared error'}, log scale",
+            x,
+            Axis("predictability γ", "log", unit=unit, symbol="γ"),
+            (Panel(tuple(marks), here=here),),
+        )
+
+    def gains_chart(self, result: Result, x: Axis, here: tuple[float, str] | None, unit: str) -> Chart:
+        """Describe the gains of up to four questions against the compromised fraction."""
+        frame = self.numbers(result, "fraction")
+        names = result.extra["names"][:4]
+        dashes = ("solid", "9px,4px", "2px,3px", "14px,4px")
+        marks = []
+        for name, dash in zip(names, dashes, strict=False):
+            rows = frame[frame["series"] == f"gain: {name}"]
+            marks.append(
+                Line("private", rows["x"].to_numpy(), positive(rows["y"]), f"gain: {name}", two_lines(name),
+                     dash=dash, main=name == names[0], hover=f"{name}: {{y}} squared error")
+            )  # fmt: skip
+        return Chart(
+            "Gain of the attacker, question by question",
+            "drop of the squared error, log scale",
+            x,
+            Axis("realised gain", "log", unit="squared error", symbol="gain"),
+            (Panel(tuple(marks), here=here),),
+        )
+
+    def question_chart(self, result: Result) -> Chart:
+        """Describe all questions side by side."""
+        frame, std = self.numbers(result, "questions"), result.extra["std"]
+        clean = frame[frame["x"] == 0]
+        names = [short_name(name) for name in clean["series"]]
+        marks: list[Any] = [
+            Bars("non-private", names, 100 * clean["y"].to_numpy(), BEFORE, "no noise", hover="no noise: {y}%")
+        ]
+        if std > 0:
+            noisy = frame[frame["x"] != 0]
+            marks.append(
+                Bars("private", names, 100 * noisy["y"].to_numpy(), WITH, "your noise", hover="your noise: {y}%")
+            )
+        return Chart(
+            "Which questions get easier, and by how much",
+            "% of the squared error that the release removes",
+            Axis("question", "category"),
+            Axis("removed", "linear", 0.0, unit="%"),
+            (Panel(tuple(marks)),),
+        )
+
+
+CURVE_FIELDS = {PRINTED: "printed", SCHWARZ: "cauchy_schwarz", TIGHT: "product", GAIN: "gain"}
+
+
+def curve_rows(x: FloatArray, sweep: pr.Sweep) -> list[tuple[str, Any, Any, Any]]:
+    """Return the four curves of one question."""
+    return [(name, x, getattr(sweep, at)[:, 0], 0.0) for name, at in CURVE_FIELDS.items()]
+
+
+def shown_place(shown: Asks, r2: FloatArray) -> int:
+    """Return which question is shown: the visitor's own, or a prepared one by how much easier it gets.
+
+    Examples
+    --------
+    >>> [shown_place(how, np.array([0.5, 0.1, 0.3, 0.2])) for how in ("own", "easiest", "middle", "least")]
+    [0, 2, 3, 1]
+    """
+    if shown == "own" or r2.size < 2:
+        return 0
+    order = np.argsort(-r2[1:], kind="stable") + 1
+    return int(order[{"easiest": 0, "middle": order.size // 2, "least": -1}[shown]])
+
+
+def nearest_leak(attacks: leaking.Attacks, compromised: float, people: int) -> int:
+    """Return which simulated leak is nearest to a compromised fraction."""
+    return int(np.argmin(np.abs(np.log(attacks.counts / (compromised * people)))))
+
+
+def simulated(
+    asked: Asked,
+    place: int,
+    attacks: leaking.Attacks,
+    points: Any,
+    covariances: FloatArray,
+    x: FloatArray,
+    loss: Literal["squared", "log"],
+) -> list[pd.DataFrame]:
+    """Return rows of the feasible attacker and of the oracle, with bootstrap intervals."""
+    sizes = [asked.size(float(attacks.counts[point] / asked.n)) for point in points]
+    multipliers = np.array([size.noise_multiplier for size in sizes])
+    summary = asked.summary
+    cross = summary.cross_covariance[place]
+    half = np.einsum("md,pde,ne->pmn", summary.jacobian, covariances, summary.jacobian)
+    systems = summary.moment_covariance + multipliers[:, None, None] * half
+    weights = leaking.solved(systems, np.broadcast_to(cross, systems.shape[:2]))
+    out = []
+    for series, oracle in ((ATTACKER, None), (ORACLE, weights)):
+        drops, _ = leaking.loss_drops(attacks, points, covariances, multipliers, loss, oracle)
+        p = float(summary.query_means[place])
+        scale = 1.0 if loss == "squared" else 1.0 / (2.0 * p * (1.0 - p))
+        drops = leaking.steadied(drops, attacks, points, summary, place, weights, scale)
+        mean, error, low, high = leaking.bootstrap(drops)
+        out.append(tidy([(series, x, mean, error)]).assign(low=low, high=high))
+    return out
+
+
+def positive(values: Any) -> FloatArray:
+    """Return values with gaps where a log axis has no place for them."""
+    found = np.asarray(values, dtype=np.float64)
+    return np.where(found > 0, found, np.nan)
+
+
+def tiny(value: float, error: float) -> tuple[str, str]:
+    """Write a small value and its ±.
+
+    Examples
+    --------
+    >>> tiny(2.31e-5, 4.2e-6)
+    ('2.3×10⁻⁵', '± 0.4×10⁻⁵')
+    """
+    power = math.floor(math.log10(max(abs(value), error, 1e-300)))
+    scale = 10.0**power
+    exponent = significant(scale, 1).split("×")[-1]
+    return f"{value / scale:.1f}×{exponent}".replace("-", "−"), f"± {error / scale:.1f}×{exponent}"
+
+
+def price_words(std: float, paid: str, relative: str) -> str:
+    """Say what the noise costs.
+
+    Examples
+    --------
+    >>> price_words(0.5, "± 0.50", "0.4% of the value")
+    'The noise moves a published number by ± 0.50, 0.4% of the value.'
+    """
+    if std == 0:
+        return "Exact numbers cost nothing."
+    if relative == "squared error":
+        return f"The noise adds {paid.lstrip('+')} to the model's squared error."
+    return f"The noise moves a published number by {paid}{f', {relative}' if '%' in relative else ''}."
+
+
+def chip_of(text: str) -> str:
+    """Cut a chip to 18 characters."""
+    return text if len(text) <= 18 else text[:17] + "…"
+
+
+def two_lines(name: str) -> str:
+    """Break a question into two short lines for an end label."""
+    words, lines = name.split(" "), [""]
+    for word in words:
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > 14 and len(lines) < 2:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return "<br>".join(line if len(line) <= 14 else line[:13] + "…" for line in lines)
+
+
+def short_name(name: str) -> str:
+    """Cut a question for a category axis."""
+    return name if len(name) <= 26 else name[:25] + "…"
+
+
+def formulas(scenario: PredictabilityScenario, asked: Asked, moment: Moment) -> tuple[Formula, ...]:
+    """Return the formulas with the present numbers."""
+    now = moment.now
+    vq, r, n, nu = float(now.variance_before[0]), float(now.r[0]), now.size.effective, now.noise_multiplier
+    smooth = float(now.smoothness_printed[0])
+    base = f"{smooth:.4g}\\cdot {vq:.4g}\\cdot {r:.4g}/{n:.4g}"
+    is_shard = isinstance(asked.leak, LeakedShard)
+    high = [float(now.high_probability(TAIL, form)[0]) for form in ("corrected", "printed")]
+    return (
+        Formula(
+            "How much of the question the release explains",
+            r"r^2=\rho_{cc}^2-c_0=\frac{c^\top(V_g+\nu J\Sigma_\Delta J^\top)^{+}c}{V_q}",
+            rf"\rho_{{cc}}^2={float(now.rho_cc[0]) ** 2:.4g},\ c_0={float(now.c0[0]):.4g},\ r^2={r * r:.4g},\ "
+            rf"\nu={nu:.4g}",
+            "exact",
+            "Thm 3.6, Rem 3.7; noise counted as released (corrected)"
+            if scenario.noise_scale == "release"
+            else "Thm 3.6, Rem 3.7; noise counted as printed",
+        ),
+        Formula(
+            "Printed bound",
+            r"\gamma\le\frac{H\kappa}{n_{\mathrm{eff}}}V_q\,r,\quad\kappa=1+\log 4"
+            + (r",\quad n_{\mathrm{eff}}=\alpha(1-\alpha)N" if is_shard else r",\quad n_{\mathrm{eff}}=n"),
+            rf"{pr.KAPPA:.6g}\cdot {base}={float(now.printed[0]):.4g}",
+            "bound",
+            "Cor 3.8" if is_shard else "Thm 3.6",
+        ),
+        Formula(
+            "Tightest bound",
+            r"\frac{HV_q r}{n_{\mathrm{eff}}}\cdot\frac2\pi\left(\sqrt{1-r^2}+r\arcsin r\right)",
+            rf"{float(now.product[0]):.4g}",
+            "bound",
+            "derived, checked in tests/unit/predictability/test_bounds.py",
+        ),
+        Formula(
+            "Realised gain",
+            r"\frac{V_q r^2}{n_{\mathrm{eff}}}"
+            if scenario.loss == "squared"
+            else r"\frac{V_q r^2}{2p(1-p)\,n_{\mathrm{eff}}}",
+            rf"{float(now.gain[0]):.4g}",
+            "exact",
+            "derived, checked in tests/unit/predictability/test_bounds.py",
+        ),
+        Formula(
+            f"With probability {1 - TAIL:g}",
+            r"\frac{H V_q r}{n_{\mathrm{eff}}}\cdot 2\log\frac4\delta",
+            rf"\delta={TAIL:g}:\ {high[0]:.4g}\ \text{{(printed without the factor 2: {high[1]:.4g})}}",
+            "bound",
+            "Thm 3.6, corrected",
+        ),
+    )
