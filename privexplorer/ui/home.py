@@ -10,7 +10,6 @@ from privexplorer.studies import catalogue
 from privexplorer.studies.base import Study
 from privexplorer.ui import shell
 
-
 CARDS = 3
 """Questions of a subject that get a card with a picture; the others are links below."""
 
