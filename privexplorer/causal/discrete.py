@@ -1,0 +1,634 @@
+"""Effects from a private category (spec sections 2.3 and 2.4): unmixing, likelihood repair, one-step and naive.
+
+All arrays put the treatment d first and the category second, ``(2, J)``; tables of counts put the outcome before them,
+``(Y, 2, J)``. Further directions (replications) may trail, so that one analysis and 4,000 of them are the same code.
+The inverse W of the mechanism turns a function h(v, x) into its private version (W' h)(v, z) and the table of what was
+shown into the table of what was true, cell by cell of v.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from privexplorer.arrays import BoolArray, FloatArray, IntArray
+from privexplorer.causal.counts import CellSums, DiscreteCounts
+from privexplorer.causal.estimate import Estimate
+from privexplorer.causal.mechanisms import AlphaIdentity, FiniteMechanism
+from privexplorer.causal.targets import CausalTarget
+from privexplorer.causal.theory import small_sample_guard
+from privexplorer.errors import DataError, ParameterError, UnsupportedCombination
+
+Repair = Literal["auto", "never", "always"]
+Method = Literal["plug-in", "likelihood", "one-step", "repaired one-step", "naive", "oracle"]
+
+TOLERANCE = 1e-7
+MOST_STEPS = 3000
+WARN_SHARE = 0.2
+REFUSE_SHARE = 0.8
+EMPTY = 0.5
+"""A cell that should hold fewer than this many people counts as empty."""
+
+_NEGATIVE = 1e-12
+
+
+# --- unmixing ---------------------------------------------------------------------------------------------------
+
+
+def unmix(inverse: FloatArray, shown: FloatArray) -> FloatArray:
+    """Return the table of what was true from the table of what was shown (Ex. 1).
+
+    Parameters
+    ----------
+    inverse : (J, J) array
+        W; column z holds the signed weights of a record that shows z.
+    shown : (2, J, ...) array
+        A table by treatment and released category; (Y, 2, J, ...) tables go through :func:`unmix_table`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> keep_all = np.eye(2)
+    >>> unmix(keep_all, np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    return np.asarray(np.einsum("xz,dz...->dx...", inverse, shown))
+
+
+def unmix_table(inverse: FloatArray, shown: FloatArray) -> FloatArray:
+    """Return the (Y, 2, J, ...) table of what was true; see :func:`unmix`."""
+    return np.asarray(np.einsum("xz,ydz...->ydx...", inverse, shown))
+
+
+def private_scores(inverse: FloatArray, scores: FloatArray) -> FloatArray:
+    """Return (W' h)(d, z) of a function h(d, x), both (2, J, ...): the inverse operator of section 1.5."""
+    return np.asarray(np.einsum("xz,dx...->dz...", inverse, scores))
+
+
+@dataclass(frozen=True, eq=False)
+class Nuisances:
+    """Fitted law of treatment and category, regressions and propensity.
+
+    Attributes
+    ----------
+    share : (2, J, ...) array
+        P(D = d, X = x); unmixed shares may be negative.
+    regression : (2, J, ...) array
+        E[Y | D = d, X = x]; the arm's mean where the share is exactly 0.
+    propensity : (J, ...) array
+        P(D = 1 | X = x).
+    treated_share : (...) array
+        P(D = 1).
+    """
+
+    share: FloatArray
+    regression: FloatArray
+    propensity: FloatArray
+    treated_share: FloatArray
+
+    @property
+    def category_share(self) -> FloatArray:
+        """P(X = x), (J, ...)."""
+        return np.asarray(self.share[0] + self.share[1])
+
+
+def fit(share: FloatArray, outcome: FloatArray) -> Nuisances:
+    """Return regressions and propensity of an unmixed table (step 2 of section 2.3).
+
+    Parameters
+    ----------
+    share : (2, J, ...) array
+        Unmixed P(D = d, X = x).
+    outcome : (2, J, ...) array
+        Unmixed E[Y; D = d, X = x].
+    """
+    arm = share.sum(axis=1)
+    mean = outcome.sum(axis=1) / np.where(arm == 0, 1.0, arm)
+    regression = _ratio(outcome, share, mean[:, None])
+    both = share[0] + share[1]
+    propensity = _ratio(share[1], both, arm[1][None])
+    return Nuisances(share, regression, propensity, arm[1])
+
+
+def _ratio(part: FloatArray, whole: FloatArray, otherwise: FloatArray) -> FloatArray:
+    """Divide, and take ``otherwise`` where the whole is 0."""
+    zero = whole == 0.0
+    if not zero.any():
+        return np.asarray(part / whole)
+    return np.where(zero, otherwise, part / np.where(zero, 1.0, whole))
+
+
+def clip(nuisances: Nuisances, trim: float, low: float, high: float) -> Nuisances:
+    """Return the nuisances with the propensity kept in [trim, 1 - trim] and the regressions in [low, high]."""
+    return Nuisances(
+        nuisances.share,
+        np.clip(nuisances.regression, low, high),
+        np.clip(nuisances.propensity, trim, 1.0 - trim),
+        nuisances.treated_share,
+    )
+
+
+def trim_level(keep_probability: float, records: int) -> float:
+    """Return the propensity trim of section 2.6: 1/(a √n), kept between 0.02 and 0.1.
+
+    Examples
+    --------
+    >>> trim_level(0.5, 3000)
+    0.03651483716701107
+    """
+    return max(0.02, min(0.1, 1.0 / (keep_probability * math.sqrt(records))))
+
+
+# --- scores -----------------------------------------------------------------------------------------------------
+
+
+def _parts(target: CausalTarget, at: Nuisances, slope: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return A(d, x) and B(d, x), (2, J, ...), of the uncentred score."""
+    treated = np.where(at.treated_share > 0, at.treated_share, np.nan)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        a1, b1, a0, b0 = target.score_parts(at.propensity, at.regression[0], at.regression[1], treated, slope)
+    shape = at.regression.shape
+    a, b = np.empty(shape), np.empty(shape)
+    a[0], a[1], b[0], b[1] = a0, a1, b0, b1
+    return a, b
+
+
+def value_and_slope(target: CausalTarget, at: Nuisances) -> tuple[FloatArray, FloatArray]:
+    """Return P f and e = P ∂f/∂γ under the fitted law, both (...)."""
+    a, b = _parts(target, at, np.zeros_like(at.treated_share))
+    with np.errstate(invalid="ignore", over="ignore"):
+        value = np.asarray((at.share * (a * at.regression + b)).sum(axis=(0, 1)))
+    return value, target.slope(value, np.where(at.treated_share > 0, at.treated_share, np.nan))
+
+
+def plug_in(target: CausalTarget, at: Nuisances) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the plug-in value and the centred influence function A(d, x) y + B(d, x) (Prop. 4, steps 4 and 5).
+
+    Returns
+    -------
+    value : (...) array
+        P f at the fitted law.
+    slopes, offsets : (2, J, ...) arrays
+        A and B; the mean of A y + B is 0 under the fitted law.
+    """
+    value, slope = value_and_slope(target, at)
+    a, b = _parts(target, at, slope)
+    return value, a, b - value
+
+
+def mean_square(slopes: FloatArray, offsets: FloatArray, sums: CellSums) -> FloatArray:
+    """Return the mean over the records of (A y + B)², from sums alone and with non-negative terms only.
+
+    Parameters
+    ----------
+    slopes, offsets : (2, J, ...) arrays
+        A and B by treatment and released category.
+    sums : CellSums
+        The records.
+    """
+    centre = slopes * sums.mean + offsets
+    total = (sums.size * centre**2 + slopes**2 * sums.spread).sum(axis=(0, 1))
+    return np.asarray(total / sums.size.sum(axis=(0, 1)))
+
+
+def estimate_with_error(
+    target: CausalTarget, at: Nuisances, inverse: FloatArray | None, sums: CellSums
+) -> tuple[FloatArray, FloatArray]:
+    """Return the plug-in value and its standard error; ``inverse`` None takes the released value for the true one."""
+    value, a, b = plug_in(target, at)
+    with np.errstate(invalid="ignore", over="ignore"):
+        if inverse is not None:
+            a, b = private_scores(inverse, a), private_scores(inverse, b)
+        error = np.sqrt(mean_square(a, b, sums) / sums.size.sum(axis=(0, 1)))
+    return value, np.where(np.isfinite(error), error, np.nan)
+
+
+def one_step(
+    folds: Sequence[CellSums],
+    inverse: FloatArray,
+    target: CausalTarget,
+    *,
+    trim: float,
+    low: float,
+    high: float,
+    matrix: FloatArray | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Cross-fitted one-step estimate from sums by fold (section 2.5 with W in place of the nodes).
+
+    Parameters
+    ----------
+    folds : sequence of CellSums
+        Sums of each fold, arrays (2, J, ...).
+    inverse : (J, J) array
+        W of the mechanism.
+    target : CausalTarget
+        What is estimated.
+    trim : float
+        Propensities are kept in [trim, 1 - trim].
+    low, high : float
+        Regressions are kept in [low, high], the range of the outcome.
+    matrix : (J, J) array, optional
+        The mechanism's matrix; where given, the law of treatment and category is the likelihood solution instead of the
+        inverse (step 3 of section 2.3).
+
+    Returns
+    -------
+    value, std_error : (...) arrays
+        Mean of the scores, and their standard deviation over √n.
+    """
+    size = sum_of([part.size for part in folds])
+    total = sum_of([part.total for part in folds])
+    records = size.sum(axis=(0, 1))
+    centres: list[FloatArray] = []
+    spreads: list[FloatArray] = []
+    for part in folds:
+        train_size, train_total = size - part.size, total - part.total
+        people = train_size.sum(axis=(0, 1))
+        share = unmix(inverse, train_size / people) if matrix is None else margin_repair(train_size, matrix)
+        at = clip(fit(share, unmix(inverse, train_total / people)), trim, low, high)
+        _, slope = value_and_slope(target, at)
+        a, b = (private_scores(inverse, piece) for piece in _parts(target, at, slope))
+        centres.append(a * part.mean + b)
+        spreads.append(a * a * part.spread)
+    sizes = [part.size for part in folds]
+    value = sum_of([s * c for s, c in zip(sizes, centres, strict=True)]).sum(axis=(0, 1)) / records
+    around = sum_of([s * (c - value) ** 2 + v for s, c, v in zip(sizes, centres, spreads, strict=True)])
+    return np.asarray(value), np.asarray(np.sqrt(around.sum(axis=(0, 1)) / records / records))
+
+
+def sum_of(arrays: Sequence[FloatArray]) -> FloatArray:
+    """Return the sum of arrays of one shape, added in order."""
+    total = arrays[0].copy()
+    for array in arrays[1:]:
+        total += array
+    return total
+
+
+# --- likelihood repair ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class LikelihoodFit:
+    """The likelihood solution for the table of what was true.
+
+    Attributes
+    ----------
+    probabilities : (V, J, ...) array
+        P(v, x), never negative.
+    steps : (...) array of int
+        Number of iterations.
+    converged : (...) array of bool
+        Whether the largest change fell below the tolerance.
+    """
+
+    probabilities: FloatArray
+    steps: IntArray
+    converged: BoolArray
+
+
+def likelihood_repair(
+    table: ArrayLike,
+    matrix: FloatArray,
+    *,
+    pseudo_count: float = 0.0,
+    tolerance: float = TOLERANCE,
+    most_steps: int = MOST_STEPS,
+) -> LikelihoodFit:
+    """Find the law that makes the released table most likely, by the EM iteration of section 2.4.
+
+    It equals the unmixed table wherever that is non-negative, and lies on the boundary otherwise.
+
+    Parameters
+    ----------
+    table : (V, J) or (V, J, ...) array
+        Counts or shares by visible cell v and released category z.
+    matrix : (J, J) array
+        The mechanism; ``matrix[z, x]`` = P(shown z | true x).
+    pseudo_count : float
+        People added to every cell (v, x) in each step; 1 and more pull the answer toward the unadjusted contrast.
+    tolerance : float
+        Stop when no probability changes by this much.
+    most_steps : int
+        Stop after this many iterations.
+
+    Raises
+    ------
+    DataError
+        If a table is empty or has a negative count.
+    ParameterError
+        If the pseudo-count is negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shown = np.array([[6.0, 0.0], [2.0, 2.0]])
+    >>> found = likelihood_repair(shown, np.array([[0.8, 0.2], [0.2, 0.8]]))
+    >>> found.probabilities.round(3)
+    array([[0.6, 0. ],
+           [0.2, 0.2]])
+    """
+    if not (math.isfinite(pseudo_count) and pseudo_count >= 0.0):
+        raise ParameterError(f"The pseudo-count must be at least 0; it is {pseudo_count:g}.", field="pseudo_count")
+    given = np.asarray(table, dtype=np.float64)
+    if (given < 0).any():
+        raise DataError("A table of counts must not hold negative numbers.")
+    trail = given.shape[2:]
+    shown = np.moveaxis(given.reshape(given.shape[0], given.shape[1], -1), 1, 0)  # (J, V, R)
+    people = shown.sum(axis=(0, 1))
+    if (people <= 0).any():
+        raise DataError("The table of counts is empty.")
+    shown = np.ascontiguousarray(shown / people)
+    levels, cells, runs = shown.shape
+    added = pseudo_count / people
+    shrink = 1.0 + added * (levels * cells)
+    result = np.empty_like(shown)
+    steps = np.full(runs, most_steps, dtype=np.int64)
+    converged = np.zeros(runs, dtype=np.bool_)
+    left = np.arange(runs)
+    current = np.full(shown.shape, 1.0 / (levels * cells))
+    for step in range(1, most_steps + 1):
+        before = current
+        expected = np.einsum("zx,xvr->zvr", matrix, current)
+        expected = np.divide(shown, expected, out=np.zeros_like(expected), where=expected > 0)
+        current = current * np.einsum("zx,zvr->xvr", matrix, expected)
+        if pseudo_count:
+            current = (current + added) / shrink
+        moved = np.abs(current - before).max(axis=(0, 1))
+        done = moved < tolerance
+        if done.any():
+            finished = left[done]
+            result[..., finished] = current[..., done]
+            steps[finished], converged[finished] = step, True
+            stay = ~done
+            left, current = left[stay], np.ascontiguousarray(current[..., stay])
+            shown, added, shrink = np.ascontiguousarray(shown[..., stay]), added[stay], shrink[stay]
+            if left.size == 0:
+                break
+    result[..., left] = current
+    found = np.moveaxis(result, 0, 1).reshape((cells, levels, *trail))
+    return LikelihoodFit(np.ascontiguousarray(found), steps.reshape(trail), converged.reshape(trail))
+
+
+def margin_repair(size: FloatArray, matrix: FloatArray) -> FloatArray:
+    """Return the likelihood solution for the (2, J, ...) law of treatment and category (step 3, other outcomes)."""
+    return likelihood_repair(size, matrix).probabilities
+
+
+def fit_table(table: FloatArray, values: FloatArray) -> Nuisances:
+    """Return the nuisances of a (Y, 2, J, ...) table of probabilities."""
+    grid = values.reshape((-1,) + (1,) * (table.ndim - 1))
+    return fit(table.sum(axis=0), np.asarray((table * grid).sum(axis=0)))
+
+
+# --- one analysis -----------------------------------------------------------------------------------------------
+
+
+def discrete_estimate(
+    counts: DiscreteCounts,
+    mechanism: AlphaIdentity | FiniteMechanism,
+    target: CausalTarget,
+    *,
+    level: float = 0.95,
+    repair: Repair = "auto",
+    pseudo_count: float = 0.0,
+    trim: float | None = None,
+) -> Estimate:
+    """Estimate an effect from a private category, with its interval (section 2.3).
+
+    The released table is unmixed and the ordinary plug-in estimate is taken. If the unmixed table is no law, the
+    likelihood solution takes its place (outcome with few values), or the law of treatment and category is repaired and
+    the cross-fitted one-step estimate is used (any other outcome).
+
+    Parameters
+    ----------
+    counts : DiscreteCounts
+        Records from :func:`privexplorer.causal.counts.tabulate`.
+    mechanism : AlphaIdentity or FiniteMechanism
+        What noised the category; a keep probability of 1 gives the ordinary estimate.
+    target : CausalTarget
+        What is estimated.
+    level : float
+        Coverage of the interval, strictly between 0 and 1.
+    repair : ``auto``, ``never`` or ``always``
+        Whether impossible unmixed tables are repaired.
+    pseudo_count : float
+        People added to every cell in the likelihood solution, at least 0.
+    trim : float, optional
+        Propensity trim of the one-step estimate and of the overlap check; :func:`trim_level` if left out.
+
+    Returns
+    -------
+    Estimate
+        With the flags ``constrained``, ``negative cells``, ``no overlap``, ``little overlap``, ``unsupported level``,
+        ``not converged``, ``pseudo-count``, ``nearly singular`` and ``dropped rows`` where they apply.
+
+    Raises
+    ------
+    DataError
+        If an arm is empty, or treated and untreated people are hardly ever alike (over 80 % of the propensities are
+        extreme).
+    """
+    if repair not in ("auto", "never", "always"):
+        raise ParameterError(f"The repair is auto, never or always; it is {repair!r}.", field="repair")
+    channel = _channel(mechanism, len(counts.levels))
+    matrix, inverse = channel.matrix, channel.inverse
+    records = counts.records
+    notes = [*counts.notes, *channel.notes]
+    flags = ["dropped rows"] if counts.dropped else []
+    flags += ["nearly singular"] if channel.notes else []
+    table = None if counts.counts is None else unmix_table(inverse, counts.counts / records)
+    unmixed = fit(unmix(inverse, counts.sums.size / records), unmix(inverse, counts.sums.total / records))
+    impossible, smallest = _impossible(unmixed, table, counts.low, counts.high)
+    constrained = repair == "always" or (repair == "auto" and impossible)
+    cut = trim_level(channel.smallest_singular, records) if trim is None else _checked_trim(trim)
+    fitted, method = unmixed, "plug-in"
+    extra: dict[str, Any] = {}
+    if impossible and not constrained:
+        flags.append("negative cells")
+        notes.append(f"The unmixed table has impossible cells (the smallest is {smallest:.3g}) and was left as it is.")
+    if constrained:
+        flags.append("constrained")
+        if impossible:
+            notes.append(
+                f"Unmixing gave impossible cells (the smallest is {smallest:.3g}), so the most likely table without "
+                "such cells is used instead."
+            )
+    if pseudo_count:
+        flags.append("pseudo-count")
+        if pseudo_count >= 1:
+            notes.append("Pseudo-counts of 1 and more pull the answer toward the unadjusted contrast.")
+    if constrained and counts.counts is not None and counts.values is not None:
+        cells = counts.counts.reshape(-1, len(counts.levels))
+        found = likelihood_repair(cells, matrix, pseudo_count=pseudo_count)
+        table = found.probabilities.reshape(counts.counts.shape)
+        fitted, method = fit_table(table, counts.values), "likelihood"
+        extra["steps"] = int(found.steps)
+        if not found.converged:
+            flags.append("not converged")
+    if constrained and counts.counts is None:
+        method = "one-step"
+        share = margin_repair(counts.sums.size, matrix)
+        raw = fit(share, unmix(inverse, counts.sums.total / records))
+        fitted = clip(raw, 0.0, counts.low, counts.high)
+        value, error = one_step(
+            counts.fold_sums, inverse, target, trim=cut, low=counts.low, high=counts.high, matrix=matrix
+        )
+    else:
+        value, error = estimate_with_error(target, fitted, inverse, counts.sums)
+    overlap_flags, overlap_notes, shares = _overlap(fitted, counts, mechanism, cut)
+    flags += overlap_flags
+    notes += overlap_notes
+    unsupported = _unsupported(unmixed, fitted, counts, channel)
+    if unsupported:
+        flags.append("unsupported level")
+        notes.append(unsupported)
+    guard = small_sample_guard(records, channel.smallest_singular, smallest_cell=max(float(fitted.share.min()), 0.0))
+    if guard.level != "green":
+        notes.append(guard.sentence)
+    naive_value, naive_error = estimate_with_error(target, _observed(counts), None, counts.sums)
+    naive = Estimate.normal(
+        float(naive_value), float(naive_error), records=records, target=target.name, method="naive", level=level
+    )
+    return Estimate.normal(
+        float(value),
+        float(error),
+        records=records,
+        target=target.name,
+        method=method,
+        level=level,
+        flags=flags,
+        notes=notes,
+        guard=guard,
+        nuisances={
+            "share": fitted.share,
+            "regression": fitted.regression,
+            "propensity": fitted.propensity,
+            "treated_share": float(fitted.treated_share),
+            "table": table,
+            "unmixed_share": unmixed.share,
+            "trim": cut,
+            **shares,
+            **extra,
+        },
+        naive=naive,
+    )
+
+
+def _channel(mechanism: AlphaIdentity | FiniteMechanism, levels: int) -> FiniteMechanism:
+    if not isinstance(mechanism, (AlphaIdentity, FiniteMechanism)):
+        raise UnsupportedCombination("A private category needs a mechanism over categories.", field="mechanism")
+    channel = mechanism.finite()
+    if channel.levels != levels:
+        raise ParameterError(
+            f"The mechanism has {channel.levels} categories, but the released column has {levels}.", field="mechanism"
+        )
+    return channel
+
+
+def _checked_trim(trim: float) -> float:
+    if not 0.0 < trim < 0.5:
+        raise ParameterError(f"The propensity trim must lie strictly between 0 and 0.5; it is {trim:g}.", field="trim")
+    return trim
+
+
+def _observed(counts: DiscreteCounts) -> Nuisances:
+    """Return the fit that takes the released category for the true one."""
+    records = counts.sums.size.sum()
+    return fit(counts.sums.size / records, counts.sums.total / records)
+
+
+def _impossible(at: Nuisances, table: FloatArray | None, low: float, high: float) -> tuple[bool, float]:
+    """Return whether the unmixed table is no law, and its smallest cell (step 3 of section 2.3)."""
+    cells = at.share if table is None else table
+    smallest = float(cells.min())
+    slack = 1e-9 * max(abs(low), abs(high), high - low)
+    beyond = (at.regression < low - slack) | (at.regression > high + slack)
+    return smallest < -_NEGATIVE or bool((at.share <= 0).any()) or bool(beyond.any()), smallest
+
+
+def _overlap(
+    at: Nuisances, counts: DiscreteCounts, mechanism: AlphaIdentity | FiniteMechanism, trim: float
+) -> tuple[list[str], list[str], dict[str, float]]:
+    """Return flags and notes about overlap; refuse when treated and untreated people are hardly ever alike."""
+    flags: list[str] = []
+    notes: list[str] = []
+    extreme = ((at.propensity < trim) | (at.propensity > 1.0 - trim)).astype(np.float64)
+    shown = counts.sums.size.sum(axis=0) / counts.records
+    shares = {
+        "extreme_share_released": float((shown * extreme).sum()),
+        "extreme_share_noise": float((_noise_shares(mechanism, len(counts.levels)) * extreme).sum()),
+    }
+    worst = max(shares.values())
+    if worst > REFUSE_SHARE:
+        raise DataError(
+            f"Treated and untreated people are hardly ever alike: {100 * worst:.0f} % of the propensities lie outside "
+            f"{trim:.3g} to {1 - trim:.3g}, so no effect can be estimated."
+        )
+    if worst > WARN_SHARE:
+        flags.append("little overlap")
+        notes.append(
+            f"Little overlap: the propensity lies outside {trim:.3g} to {1 - trim:.3g} for "
+            f"{100 * shares['extreme_share_released']:.0f} % of the released values and "
+            f"{100 * shares['extreme_share_noise']:.0f} % of the noise."
+        )
+    empty = at.share * counts.records < EMPTY
+    lonely = np.flatnonzero(empty[0] != empty[1])
+    if lonely.size:
+        flags.append("no overlap")
+        for x in lonely:
+            who = "treated" if empty[1, x] else "control"
+            notes.append(f"No overlap at level {counts.levels[x]!r}: there are no {who} units; merge it with another.")
+    return flags, notes, shares
+
+
+def _noise_shares(mechanism: AlphaIdentity | FiniteMechanism, levels: int) -> FloatArray:
+    """Return the law of the noise, or equal shares for a mechanism that has no such law."""
+    if isinstance(mechanism, AlphaIdentity):
+        return np.asarray(mechanism.nodes()[1], dtype=np.float64)
+    return np.full(levels, 1.0 / levels)
+
+
+def _unsupported(unmixed: Nuisances, fitted: Nuisances, counts: DiscreteCounts, channel: FiniteMechanism) -> str:
+    """Name categories that nobody seems to have although noise shows them (E4): within two standard errors of none."""
+    shown = counts.sums.size.sum(axis=0) / counts.records
+    square = np.asarray((channel.inverse**2 * shown).sum(axis=1))
+    error = np.sqrt(np.maximum(square - unmixed.category_share**2, 0.0) / counts.records)
+    none = np.minimum(unmixed.category_share, fitted.category_share) <= 2.0 * error
+    reached = (channel.matrix - np.diag(np.diagonal(channel.matrix))).max(axis=1) > 0
+    found = [counts.levels[x] for x in np.flatnonzero(none & reached)]
+    if not found:
+        return ""
+    names = ", ".join(repr(name) for name in found[:5]) + (", ..." if len(found) > 5 else "")
+    return (
+        f"The noise shows categories that hardly anybody seems to have ({names}); the estimate stays valid, but its "
+        "standard error then depends on how the regressions are continued there."
+    )
+
+
+__all__ = [
+    "LikelihoodFit",
+    "Method",
+    "Nuisances",
+    "Repair",
+    "clip",
+    "discrete_estimate",
+    "estimate_with_error",
+    "fit",
+    "fit_table",
+    "likelihood_repair",
+    "margin_repair",
+    "mean_square",
+    "one_step",
+    "plug_in",
+    "private_scores",
+    "trim_level",
+    "unmix",
+    "unmix_table",
+    "value_and_slope",
+]
