@@ -92,7 +92,12 @@ def field(
         )
         if value is not None
     }  # fmt: skip
-    return Field(default, title=title, description=help or None, json_schema_extra=extra or None, **bounds)
+    # what is left out is taken from the named type (Epsilon, Seed, ...), if the field has one
+    if extra:
+        bounds["json_schema_extra"] = extra
+    if help:
+        bounds["description"] = help
+    return Field(default, title=title, **bounds)
 
 
 def _no_bool(value: Any) -> Any:

@@ -180,12 +180,6 @@ class SupportGoal(Record):
         1_000,
         "Promise: every value has a share of at least 1/k",
         "Public. There are at most k values then.",
-        key="k",
-        scale="log",
-        low=10,
-        high=100_000,
-        ge=2,
-        le=1_000_000,
     )
     estimator: SupportEstimator = field(
         SparseSupport(),

@@ -79,11 +79,8 @@ class ConcentrationScenario(Scenario):
         0.1,
         "Target accuracy α",
         "For “A coin as yardstick”: the error that the answer may have.",
-        key="accuracy",
         group="Goal",
-        scale="log",
         low=0.01,
-        high=0.5,
     )
     failure: Annotated[float, Number] = field(
         0.05,

@@ -52,12 +52,7 @@ class CoverageTwins(Record):
         0.1,
         "Gap α, as a share of m",
         "How far apart the two coverages are to be, about.",
-        key="accuracy",
-        scale="log",
         low=0.01,
-        high=0.5,
-        ge=1e-6,
-        lt=1,
     )
 
     @property
@@ -99,12 +94,7 @@ class SupportTwins(Record):
         0.1,
         "Gap α, as a share of k",
         "For k below 1/α the second law has one value less.",
-        key="accuracy",
-        scale="log",
         low=0.01,
-        high=0.5,
-        ge=1e-6,
-        lt=1,
     )
 
     @property
@@ -144,7 +134,7 @@ class EntropyTwins(Record):
     names: ClassVar[tuple[str, str]] = ("p", "q")
     symbol: ClassVar[str] = "η"
     unit: ClassVar[str] = "nats"
-    k: SymbolCount = field(100, "Number of symbols k", "", key="k", scale="log", low=3, high=10_000, ge=2, le=20_000)
+    k: SymbolCount = field(100, "Number of symbols k", "", low=3, high=10_000, le=20_000)
     eta: Annotated[float, Number] = field(
         0.05,
         "Shift η",

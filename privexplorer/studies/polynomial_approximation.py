@@ -43,11 +43,7 @@ class ApproximationScenario(Scenario):
         1_000,
         "Number of symbols k",
         "Only for comparison with the published degrees, 1.2 ln k and 1.6 ln k.",
-        key="k",
         group="Data",
-        scale="log",
-        low=10,
-        high=100_000,
     )
 
 

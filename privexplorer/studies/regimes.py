@@ -181,26 +181,14 @@ class RegimeScenario(Scenario):
         0.1,
         "Error α that you accept",
         "As a share of m or k; in nats for the entropy.",
-        key="accuracy",
         group="Goal",
-        scale="log",
-        low=0.001,
-        high=0.5,
-        ge=1e-6,
-        lt=1,
     )
     epsilon: Epsilon = field(
         1.0,
         "Privacy loss ε",
         "Marked on the first chart, fixed on the second.",
-        key="eps",
         group="You",
-        scale="log",
         low=0.001,
-        high=10.0,
-        ge=1e-6,
-        le=50,
-        ends=("more private", "more accurate"),
     )
     epsilons: RealGrid = field(
         RealGrid(low=1e-5, high=10.0, points=61), "Range of ε", key="grid", group="You", advanced=True

@@ -105,13 +105,7 @@ class SupportCoverageScenario(Scenario):
         0.03,
         "Error that you accept",
         "As a share of the nt further records: it decides how far ahead one can see.",
-        key="accuracy",
         group="Goal",
-        scale="log",
-        low=0.001,
-        high=0.5,
-        ge=1e-6,
-        lt=1,
     )
     trials: Trials = 200
     seed: Seed = 0

@@ -53,13 +53,7 @@ class SupportSizeScenario(Scenario):
         1_000,
         "Promise: every value has a share of at least 1/k",
         "Public. Without such a promise nobody can count values that are too rare to be seen.",
-        key="k",
         group="Data",
-        scale="log",
-        low=10,
-        high=100_000,
-        ge=2,
-        le=1_000_000,
     )
     n: Grid = field(Grid(low=900, high=20_000, points=12), "Sample sizes n, people", key="n", group="Data")
     epsilon: Epsilon = 1.0
@@ -84,13 +78,8 @@ class SupportSizeScenario(Scenario):
         0.1,
         "Error that you accept, as a share of k",
         "Also decides how far the sparse estimator looks ahead: to k ln(3/α) records.",
-        key="accuracy",
         group="Goal",
-        scale="log",
         low=0.01,
-        high=0.5,
-        ge=1e-6,
-        lt=1,
     )
     trials: Trials = 200
     seed: Seed = 0

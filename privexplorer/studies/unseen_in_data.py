@@ -74,14 +74,6 @@ class UnseenInDataScenario(Scenario):
         1.0,
         "Privacy loss ε of each answer",
         "Two answers are given, one about distinct values and one about the entropy: together they cost twice as much.",
-        key="eps",
-        group="Privacy",
-        scale="log",
-        low=0.01,
-        high=10.0,
-        ge=1e-6,
-        le=50,
-        ends=("more private", "more accurate"),
     )
     t: Annotated[float, Number] = field(
         1.0,
@@ -125,10 +117,6 @@ class UnseenInDataScenario(Scenario):
         0,
         "Seed",
         "Decides the noise. A new seed draws new answers, which cost ε again: averaging them undoes the privacy.",
-        key="seed",
-        group="Runs",
-        ge=0,
-        le=2**32 - 1,
     )
 
 
