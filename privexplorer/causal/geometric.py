@@ -1,7 +1,7 @@
 """Averages of a regression along shifts, rays and lines, and averages with a known weight (Ex. 4 to Ex. 8).
 
-Values from both sides of the Riesz identity E f(μ) = E r μ, the representers themselves, the conditions under which they
-exist (E11), and estimates from data whose column was noised. Paths are integrated by Gauss-Legendre in t.
+Values from both sides of the Riesz identity E f(μ) = E r μ, the representers themselves, the conditions under which
+they exist (E11), and estimates from data whose column was noised. Paths are integrated by Gauss-Legendre in t.
 """
 
 from __future__ import annotations
@@ -9,18 +9,47 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import gammaln, hyp1f1
 
-from privexplorer.arrays import FloatArray
-from privexplorer.errors import ParameterError, UnsupportedCombination
+from privexplorer.arrays import BoolArray, FloatArray
+from privexplorer.causal.bases import Basis, BSpline, Legendre, OneHot
+from privexplorer.causal.crossfit import fold_labels
+from privexplorer.causal.estimate import Estimate
+from privexplorer.causal.laws import Points
+from privexplorer.causal.mechanisms import (
+    AlphaIdentity,
+    FiniteMechanism,
+    FiniteNoise,
+    LaplaceAddition,
+    Mechanism,
+    NoiseLaw,
+)
+from privexplorer.causal.moments import (
+    PrivateDesign,
+    SignedNodes,
+    check_basis_size,
+    private_design,
+    private_least_squares,
+    riesz_regression,
+    signed_nodes,
+)
+from privexplorer.causal.targets import (
+    PATH_NODES,
+    AverageDerivative,
+    LineIntegral,
+    RayIntegral,
+    Target,
+    WeightedAverage,
+)
+from privexplorer.causal.theory import Decomposition, small_sample_guard
+from privexplorer.errors import DataError, ParameterError, UnsupportedCombination
 
 Function = Callable[[FloatArray], FloatArray]
-
-PATH_NODES = 32
-"""Gauss-Legendre nodes along a path (spec section 2.5)."""
 
 _RADIUS_NODES = 96
 _REACH = 12.0
@@ -98,22 +127,24 @@ class ShiftCheck:
 
 _SHIFT_FINE = "The shifted law is dominated by the law of X with a bounded ratio, so the average derivative is regular."
 _SHIFT_WIDE = (
-    "The average derivative has a finite variance, but the ratio of the shifted to the unshifted density is not bounded, "
-    "so a uniformly good fit of the representer is not guaranteed."
+    "The average derivative has a finite variance, but the ratio of the shifted to the unshifted density is not "
+    "bounded, so a uniformly good fit of the representer is not guaranteed."
 )
 _SHIFT_BAD = (
-    "The shifted law must be dominated by the law of X, which a range with an upper end never allows; weight the interior "
-    "instead, as an average with a known weight."
+    "The shifted law must be dominated by the law of X, which a range with an upper end never allows; weight the "
+    "interior instead, as an average with a known weight."
 )
 _SHIFT_TAIL = (
-    "The shifted law must be dominated by the law of X: here its tail is so light that the weights have no finite variance; "
-    "take a smaller step or an average with a known weight."
+    "The shifted law must be dominated by the law of X: here its tail is so light that the weights have no finite "
+    "variance; take a smaller step or an average with a known weight."
 )
 
 
 def _check_step(step: float) -> None:
     if not (math.isfinite(step) and step > 0):
-        raise ParameterError(f"The step of the average derivative must be a positive number; it is {step:g}.", field="step")
+        raise ParameterError(
+            f"The step of the average derivative must be a positive number; it is {step:g}.", field="step"
+        )
 
 
 def _positive(**numbers: float) -> None:
@@ -215,7 +246,8 @@ def shift_check(
         square = np.exp(log_square)
     second = float(np.trapezoid(square, x))
     open_ends = [-1] if math.isfinite(low) else [0, -1]
-    if not math.isfinite(second) or any(square[i] > 1e-9 * second for i in open_ends) and _heavy(log_square, open_ends, x):
+    cut_off = any(square[i] > 1e-9 * second for i in open_ends)
+    if not math.isfinite(second) or (cut_off and _heavy(log_square, open_ends, x)):
         second = math.inf
     tenth = len(x) // 10
     grows = log_ratio[-1] - log_ratio[-tenth] > 1e-3 and log_ratio[-1] >= log_ratio.max() - 1e-12
@@ -266,14 +298,12 @@ def average_derivative_representer(density: Function, step: float) -> Function:
     >>> round(float(r(np.array([0.7]))[0]), 9)
     0.504645432
     """
-    _check_step(step)
+    target = AverageDerivative(step)
 
     def representer(x: FloatArray) -> FloatArray:
-        here = np.asarray(density(x), dtype=float)
-        shifted = np.asarray(density(x - step), dtype=float)
-        inside = here > 0
-        ratio: FloatArray = np.where(inside, shifted / np.where(inside, here, 1.0) - 1.0, 0.0) / step
-        return ratio
+        inside = np.asarray(density(x)) > 0
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(inside, target.representer(density, x), 0.0)
 
     return representer
 
@@ -286,9 +316,7 @@ def _as_points(x: FloatArray) -> FloatArray:
     return x[:, None] if x.ndim == 1 else x
 
 
-def ray_integral(
-    regression: Function, ends: FloatArray, low: float, high: float, *, size: int = PATH_NODES
-) -> FloatArray:
+def ray_integral(regression: Function, ends: FloatArray, low: float, high: float) -> FloatArray:
     """Return ∫ μ(t w) ‖w‖ dt from ``low`` to ``high`` for every w (Ex. 5).
 
     Parameters
@@ -298,9 +326,7 @@ def ray_integral(
     ends : (n,) or (n, d) array
         The public vectors w.
     low, high : float
-        0 < low < high, in units of ‖w‖.
-    size : int
-        Number of Gauss-Legendre nodes in t.
+        0 < low < high, in units of ‖w‖; 32 Gauss-Legendre nodes in between.
 
     Returns
     -------
@@ -317,9 +343,13 @@ def ray_integral(
     2.333333333333
     """
     _check_ray(low, high)
-    t, weights = path_nodes(low, high, size)
-    points = t[:, None] * ends if ends.ndim == 1 else t[:, None, None] * ends
-    return _along(regression, points, weights) * _norm(ends)
+    return _integrand(RayIntegral(low, high), regression, ends)
+
+
+def _integrand(target: Target, regression: Function, public: FloatArray) -> FloatArray:
+    """Evaluate f(·, μ) of a target that reads only public columns."""
+    points = Points(x=np.zeros(0), w=public)
+    return np.asarray(target.integrand(_at_x(regression), points), dtype=float)
 
 
 def _check_ray(low: float, high: float) -> None:
@@ -329,9 +359,7 @@ def _check_ray(low: float, high: float) -> None:
         )
 
 
-def line_integral(
-    regression: Function, begin: FloatArray, end: FloatArray, *, size: int = PATH_NODES
-) -> FloatArray:
+def line_integral(regression: Function, begin: FloatArray, end: FloatArray) -> FloatArray:
     """Return ∫ μ((1 - t) begin + t end) ‖end - begin‖ dt over [0, 1] for every pair (Ex. 6).
 
     Parameters
@@ -339,18 +367,14 @@ def line_integral(
     regression : callable
         μ, as in ``ray_integral``.
     begin, end : (n,) or (n, d) arrays
-        The two public ends.
-    size : int
-        Number of Gauss-Legendre nodes in t.
+        The two public ends; 32 Gauss-Legendre nodes in between.
 
     Examples
     --------
     >>> float(line_integral(lambda x: x**2, np.array([0.0]), np.array([3.0]))[0].round(12))
     9.0
     """
-    t, weights = path_nodes(0.0, 1.0, size)
-    t = t[:, None] if begin.ndim == 1 else t[:, None, None]
-    return _along(regression, (1 - t) * begin + t * end, weights) * _norm(end - begin)
+    return _integrand(LineIntegral(), regression, np.stack([begin, end], axis=1))
 
 
 def curve_integral(regression: Function, controls: FloatArray, *, size: int = PATH_NODES) -> FloatArray:
@@ -391,13 +415,6 @@ def _bernstein(t: FloatArray, degree: int) -> FloatArray:
 
 def _norm(vectors: FloatArray) -> FloatArray:
     return np.abs(vectors) if vectors.ndim == 1 else np.asarray(np.sqrt(np.sum(vectors**2, axis=1)))
-
-
-def _along(regression: Function, points: FloatArray, weights: FloatArray) -> FloatArray:
-    """Average a function over the first axis of ``points`` (t, n) or (t, n, d)."""
-    flat = points.reshape(-1) if points.ndim == 2 else points.reshape(-1, points.shape[2])
-    values = np.asarray(regression(flat), dtype=float).reshape(points.shape[:2])
-    return np.asarray(np.sum(weights[:, None] * values, axis=0))
 
 
 def ray_representer(
@@ -514,8 +531,8 @@ class GaussianRay:
             return "The spread of X is large enough for the rays, so the weights have a finite variance."
         least = self.high * self.path_std / math.sqrt(2)
         return (
-            f"The rays reach beyond the law of X: the weights have no finite variance unless the standard deviation of X "
-            f"exceeds {least:.3g}; it is {self.x_std:.3g}."
+            f"The rays reach beyond the law of X: the weights have no finite variance unless the standard deviation "
+            f"of X exceeds {least:.3g}; it is {self.x_std:.3g}."
         )
 
     def require(self) -> None:
@@ -577,8 +594,8 @@ class GaussianLine:
         if self.holds:
             return "The spread of X is large enough for the lines, so the weights have a finite variance."
         return (
-            f"The lines reach beyond the law of X: the weights have no finite variance unless the standard deviation of X "
-            f"exceeds {self.path_std / math.sqrt(2):.3g}; it is {self.x_std:.3g}."
+            f"The lines reach beyond the law of X: the weights have no finite variance unless the standard deviation "
+            f"of X exceeds {self.path_std / math.sqrt(2):.3g}; it is {self.x_std:.3g}."
         )
 
     def require(self) -> None:
@@ -605,7 +622,7 @@ class GaussianLine:
         middle, other = _hermite(self.dimension, self.path_std / math.sqrt(2), 14 if few else 40)
         begin = (middle[None, :, :] - 0.5 * difference[:, None, :]).reshape(-1, self.dimension)
         end = (middle[None, :, :] + 0.5 * difference[:, None, :]).reshape(-1, self.dimension)
-        inner = line_integral(_pointwise(regression, self.dimension), begin, end, size=16)
+        inner = line_integral(_pointwise(regression, self.dimension), begin, end)
         return float(np.sum((share[:, None] * other).reshape(-1) * inner))
 
     def value_by_representer(self, regression: Function) -> float:
@@ -641,3 +658,339 @@ def _hermite(dimension: int, std: float, size: int) -> tuple[FloatArray, FloatAr
         return points[:, None], weights
     pairs = np.stack(np.meshgrid(points, points, indexing="ij"), axis=-1).reshape(-1, 2)
     return pairs, np.outer(weights, weights).reshape(-1)
+
+
+# --- estimates from noised data (section 2.5) --------------------------------------------------------------------
+
+
+def one_step_average(
+    y: ArrayLike,
+    z: ArrayLike,
+    mechanism: Mechanism,
+    target: Target,
+    *,
+    regression: Basis,
+    representer: Basis | Function,
+    w: ArrayLike | None = None,
+    folds: int = 5,
+    fold_ids: ArrayLike | None = None,
+    rng: np.random.Generator | None = None,
+    level: float = 0.95,
+    law: ShiftCheck | None = None,
+    naive: bool = False,
+) -> Estimate:
+    """Estimate an average derivative, ray or line integral from a noised column (Ex. 4 to 6, section 2.5).
+
+    Parameters
+    ----------
+    y : (n,) array
+        Outcome.
+    z : (n,) or (n, d) array
+        Released private columns.
+    mechanism : Mechanism
+        How they were made; keep probability 1 is allowed.
+    target : AverageDerivative, RayIntegral or LineIntegral
+        What is averaged. For rays and lines f reads only the public columns and needs no inversion.
+    regression : Basis
+        Functions of x for μ, fitted by private least squares.
+    representer : Basis or callable
+        Functions of x for r, fitted by private Riesz regression ((31), no density is estimated); or r itself.
+    w : (n,) or (n, d) array; (n, 2) or (n, 2, d) array
+        Public ends of the rays; begin and end of the lines.
+    folds, fold_ids, rng
+        Random folds, or the labels of given ones, as in ``cross_fit``.
+    level : float
+        Coverage of the interval.
+    law : ShiftCheck, optional
+        What is publicly known about the law of X; refused here if the average derivative is not defined for it.
+    naive : bool
+        Also say what treating the noised column as the true one gives.
+
+    Returns
+    -------
+    Estimate
+        ``nuisances`` holds mu and r at the records, out of fold; ``scores`` the uncentred private scores.
+
+    Raises
+    ------
+    UnsupportedCombination
+        For an average derivative on a bounded range, and for added noise.
+    DataError, ParameterError
+        If columns or settings are unusable.
+    """
+    outcome = np.asarray(y, dtype=np.float64)
+    released = np.asarray(z, dtype=np.float64)
+    n = len(outcome)
+    if isinstance(target, AverageDerivative):
+        _check_shift(mechanism, regression, law)
+    if not isinstance(mechanism, AlphaIdentity | FiniteMechanism):
+        raise UnsupportedCombination(
+            "This average needs a mechanism that keeps the value with a known probability.", field="mechanism"
+        )
+    if fold_ids is None:
+        labels = fold_labels(n, folds, rng if rng is not None else np.random.default_rng(0))
+    else:
+        labels = np.unique(np.asarray(fold_ids), return_inverse=True)[1].astype(np.int64)
+    design = private_design(mechanism, released, regression)
+    side = None if callable(representer) else private_design(mechanism, released, representer)
+    size = regression.size if callable(representer) else max(regression.size, representer.size)
+    if design.keep_probability < 1:
+        check_basis_size(size, n, design.keep_probability)
+    points = signed_nodes(mechanism, released).points
+    is_public = isinstance(target, RayIntegral | LineIntegral)
+    everyone = Points(x=released, w=None if w is None else np.asarray(w, dtype=np.float64))
+    scores, mu, r = np.empty(n), np.empty(n), np.empty(n)
+    for k in range(int(labels.max()) + 1):
+        held, rest = labels == k, labels != k
+        fit = private_least_squares(design.take(rest), outcome[rest])
+        fitted = partial(fit.at, regression)
+        if side is None or callable(representer):
+            weight = representer if callable(representer) else fitted
+        else:
+            functional = _functional(target, representer, side.take(rest), _rows(everyone, rest), points, is_public)
+            weight = partial(riesz_regression(side.take(rest), functional).at, representer)
+        mine = _rows(everyone, held)
+        mu[held], r[held] = fitted(mine.x), weight(mine.x)
+        own = np.asarray(target.integrand(_at_x(fitted), mine))
+        here = r[held] * (outcome[held] - mu[held]) + (0.0 if is_public else own)
+        found = design.own * here + (own if is_public else 0.0)
+        if len(points):
+            slope = weight(points)
+            offset = -slope * fitted(points)
+            if not is_public:
+                offset = offset + np.asarray(target.integrand(_at_x(fitted), Points(x=points)))
+            weights = design.weights if design.weights.ndim == 1 else design.weights[held]
+            found = found + np.sum(weights * slope, axis=-1) * outcome[held] + np.sum(weights * offset, axis=-1)
+        scores[held] = found
+    other = None
+    if naive and design.keep_probability < 1:
+        other = one_step_average(
+            outcome, released, _open(mechanism), target, regression=regression, representer=representer, w=w,
+            fold_ids=labels, level=level, law=law,
+        )  # fmt: skip
+    guard = None
+    if design.keep_probability < 1:
+        guard = small_sample_guard(n, design.keep_probability, coefficients=size)
+    return _estimate(
+        scores,
+        target.name,
+        "one-step",
+        level,
+        guard=guard,
+        naive=other,
+        nuisances={"mu": mu, "r": r, "fold_ids": labels},
+    )
+
+
+def _rows(points: Points, rows: BoolArray) -> Points:
+    return Points(x=points.x[rows], w=None if points.w is None else points.w[rows])
+
+
+def _functional(
+    target: Target, basis: Basis, design: PrivateDesign, records: Points, points: FloatArray, is_public: bool
+) -> FloatArray:
+    """Return P Q⁻¹ f(·, b_k) for every basis function; with f of public columns a plain mean."""
+    here = np.asarray(target.integrand(_at_x(basis.evaluate), records))
+    if is_public:
+        return np.asarray(here.mean(axis=0))
+    there = np.zeros((0, basis.size))
+    if len(points):
+        there = np.asarray(target.integrand(_at_x(basis.evaluate), Points(x=points)))
+    return design.mean_functions(here, there)
+
+
+def _at_x(function: Callable[[Any], FloatArray]) -> Callable[[Points], FloatArray]:
+    return lambda at: function(at.x)
+
+
+def _check_shift(mechanism: Mechanism, basis: Basis, law: ShiftCheck | None) -> None:
+    bounded = isinstance(basis, Legendre | BSpline | OneHot) or isinstance(mechanism, FiniteMechanism)
+    if bounded or (isinstance(mechanism, AlphaIdentity) and isinstance(mechanism.noise, FiniteNoise)):
+        raise UnsupportedCombination(_SHIFT_BAD, field="step")
+    if law is not None:
+        law.require()
+
+
+def _open(mechanism: Mechanism) -> Mechanism:
+    if isinstance(mechanism, AlphaIdentity):
+        return AlphaIdentity(1.0, mechanism.noise)
+    assert isinstance(mechanism, FiniteMechanism)  # noqa: S101 - checked by the callers
+    return FiniteMechanism(np.eye(mechanism.levels))
+
+
+def _estimate(scores: FloatArray, target: str, method: str, level: float, **more: Any) -> Estimate:
+    value = float(np.mean(scores))
+    n = len(scores)
+    std_error = float(np.sqrt(np.mean((scores - value) ** 2) / n))
+    guard = more.get("guard")
+    notes = () if guard is None else (guard.sentence,)
+    return Estimate.normal(
+        value, std_error, records=n, target=target, method=method, level=level, scores=scores, notes=notes, **more
+    )
+
+
+def weighted_average(
+    y: ArrayLike,
+    z: ArrayLike,
+    mechanism: Mechanism,
+    target: WeightedAverage,
+    *,
+    d: ArrayLike | None = None,
+    w: ArrayLike | None = None,
+    second_derivative: Function | None = None,
+    level: float = 0.95,
+    naive: bool = False,
+) -> Estimate:
+    """Estimate an average with a known weight, such as a discounted one: no nuisance and no folds (Ex. 7, 8; E7).
+
+    Parameters
+    ----------
+    y : (n,) array
+        Outcome.
+    z : (n,) or (n, d) array
+        Released private columns.
+    mechanism : Mechanism
+        How they were made. Added Laplace noise needs ``second_derivative``.
+    target : KnownRepresenter or TimeDiscount
+        Holds the weight b.
+    d, w : arrays, optional
+        Treatment and public columns, where the weight reads them.
+    second_derivative : callable, optional
+        b'' as a function of x, for added Laplace noise and a weight that reads only x.
+    level : float
+        Coverage of the interval.
+    naive : bool
+        Also say what treating the noised column as the true one gives.
+
+    Returns
+    -------
+    Estimate
+        Mean of Q⁻¹[b y], with ``scores``.
+
+    Raises
+    ------
+    ParameterError
+        If added noise is to be undone without a second derivative, or the weight has a kink.
+    DataError
+        If the outcome is unusable.
+    """
+    outcome = np.asarray(y, dtype=np.float64)
+    if outcome.ndim != 1 or not np.isfinite(outcome).all():
+        raise DataError("The outcome column must be numeric without gaps.", field="outcome")
+    released = np.asarray(z)
+    mine = Points(x=released, d=0 if d is None else np.asarray(d), y=outcome, w=None if w is None else np.asarray(w))
+    other = None
+    if isinstance(mechanism, LaplaceAddition):
+        if second_derivative is None:
+            raise ParameterError(
+                "Undoing added Laplace noise needs the second derivative of the weight: it works for twice "
+                "differentiable functions of x only.",
+                field="mechanism",
+            )
+        weight = mechanism.invert_function(lambda x: target.weight(Points(x=x)), second_derivative, released)
+        scores = weight * outcome
+    elif isinstance(mechanism, AlphaIdentity | FiniteMechanism):
+        nodes = signed_nodes(mechanism, released)
+        scores = nodes.own * target.weight(mine) * outcome if nodes.own else np.zeros(len(outcome))
+        if len(nodes.points):
+            scores = scores + _node_sums(target, mine, nodes) * outcome
+        if naive:
+            other = weighted_average(outcome, released, _open(mechanism), target, d=d, w=w, level=level)
+    else:
+        raise UnsupportedCombination(
+            "Added normal noise can be undone for polynomials only; choose a mechanism that keeps the value with a "
+            "known probability.",
+            field="mechanism",
+        )
+    return _estimate(scores, target.name, "known weight", level, naive=other)
+
+
+def _node_sums(target: WeightedAverage, mine: Points, nodes: SignedNodes) -> FloatArray:
+    """Sum the weight over the common points with their signed weights, for every record (block by block)."""
+    n, size = len(np.asarray(mine.y)), len(nodes.points)
+    code = np.int64 if np.asarray(mine.x).dtype.kind in "iu" else np.float64
+    points = nodes.points.astype(code)
+    out = np.empty(n)
+    block = max(1, 500_000 // size)
+    for begin in range(0, n, block):
+        rows = slice(begin, min(n, begin + block))
+        count = rows.stop - begin
+        tiled = np.tile(points, (count, *([1] * (points.ndim - 1))))
+        arms = np.repeat(np.broadcast_to(np.asarray(mine.d), (n,))[rows], size)
+        public = None if mine.w is None else np.repeat(mine.w[rows], size, axis=0)
+        values = target.weight(Points(x=tiled, d=arms, y=0.0, w=public)).reshape(count, size)
+        weights = nodes.weights if nodes.weights.ndim == 1 else nodes.weights[rows]
+        out[rows] = np.sum(weights * values, axis=1)
+    return out
+
+
+@dataclass(frozen=True)
+class WeightedLaw:
+    """Value and privacy curve of an average with a known weight b(x), when Y has mean μ(x) and variance v(x).
+
+    The score is b(x) y - χ, so T₀ = E[b²(μ² + v)] - χ², T₁ = E[(b - b̄)²(μ² + v)] and T₂ = Var_noise(b) E[Y²]
+    (derived, checked in tests/golden/test_causal_gold_geometric.py).
+
+    Attributes
+    ----------
+    value : float
+        χ = E[b μ].
+    decomposition : Decomposition
+        T₀, T₁ and T₂.
+    """
+
+    value: float
+    decomposition: Decomposition
+
+    @classmethod
+    def of(
+        cls,
+        weight: Function,
+        mean: Function,
+        variance: Function,
+        nodes: tuple[FloatArray, FloatArray],
+        noise: NoiseLaw,
+    ) -> WeightedLaw:
+        """Integrate over the law of X, given as nodes and weights that add up to 1.
+
+        Parameters
+        ----------
+        weight, mean, variance : callable
+            b, μ and v as functions of x.
+        nodes : pair of (M,) arrays
+            Points and weights of the law of X.
+        noise : NoiseLaw
+            Public noise law.
+        """
+        x, share = nodes
+        points, mass = noise.nodes()
+        b, mu = weight(x), mean(x)
+        second = mu**2 + variance(x)
+        at_noise = weight(points)
+        average = float(np.sum(mass * at_noise))
+        value = float(np.sum(share * b * mu))
+        t0 = float(np.sum(share * b**2 * second)) - value**2
+        t1 = float(np.sum(share * (b - average) ** 2 * second))
+        t2 = float(np.sum(mass * (at_noise - average) ** 2)) * float(np.sum(share * second))
+        return cls(value, Decomposition(t0, t1, t2))
+
+
+__all__ = [
+    "GaussianLine",
+    "GaussianRay",
+    "ShiftCheck",
+    "WeightedLaw",
+    "average_derivative",
+    "average_derivative_representer",
+    "curve_integral",
+    "line_integral",
+    "mean_norm",
+    "one_step_average",
+    "path_nodes",
+    "ray_integral",
+    "ray_representer",
+    "shift_check",
+    "shift_check_gaussian",
+    "shift_check_laplace",
+    "weighted_average",
+]
