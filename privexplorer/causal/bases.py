@@ -183,6 +183,50 @@ class Legendre:
         return tuple(float(s) * p(inner) for s, p in zip(self._scale, powers, strict=True))
 
 
+@dataclass(frozen=True)
+class Gegenbauer:
+    """Polynomials that are orthonormal for the parabola law 3(1 - u²)/4 on a public range (u runs from -1 to 1).
+
+    With a sensitive value that thins out like this at both ends, ratios to its density stay bounded, as Ex. 12 and
+    Ex. 13 need; ratios to length do not (there the coefficients have no variance).
+
+    Parameters
+    ----------
+    low, high : float
+        The public range.
+    size : int
+        Number K of polynomials, degrees 0 to K - 1.
+    """
+
+    low: float
+    high: float
+    size: int
+    dimension: int = field(default=1, init=False)
+
+    def __post_init__(self) -> None:
+        _check_range(self.low, self.high)
+        _check_size(self.size)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the functions."""
+        return tuple(f"C{j}" for j in range(self.size))
+
+    @property
+    def constant(self) -> FloatArray:
+        """Coefficients of the function 1."""
+        return _unit(self.size)
+
+    def evaluate(self, x: ArrayLike) -> FloatArray:
+        """Return the polynomials at every value, (n, K)."""
+        unit = (2 * _column(x) - self.low - self.high) / (self.high - self.low)
+        columns = []
+        for degree in range(1, self.size + 1):  # derivatives of Legendre polynomials
+            scale = math.sqrt((2 * degree + 1) / (1.5 * degree * (degree + 1)))
+            columns.append(scale * _legendre.legval(unit, _legendre.legder(_unit_at(degree))))
+        return np.stack(columns, axis=1)
+
+
 def _unit_at(index: int) -> FloatArray:
     coefficients = np.zeros(index + 1)
     coefficients[index] = 1.0
@@ -327,7 +371,7 @@ class BSpline:
         return dense
 
 
-BasisPart = Linear | Legendre | Hermite | OneHot | BSpline
+BasisPart = Linear | Legendre | Gegenbauer | Hermite | OneHot | BSpline
 
 
 def _split(x: ArrayLike, parts: tuple[BasisPart, ...]) -> list[FloatArray]:
@@ -438,6 +482,7 @@ __all__ = [
     "BSpline",
     "Basis",
     "BasisPart",
+    "Gegenbauer",
     "Hermite",
     "Legendre",
     "Linear",

@@ -9,10 +9,17 @@ import pytest
 from numpy.polynomial.hermite_e import hermegauss
 from numpy.polynomial.legendre import leggauss
 
-from privexplorer.causal.bases import Additive, BSpline, Hermite, Legendre, Linear, OneHot, Product
+from privexplorer.causal.bases import Additive, BSpline, Gegenbauer, Hermite, Legendre, Linear, OneHot, Product
 from privexplorer.errors import DataError, ParameterError
 
-ONE_COLUMN = [Linear(), Legendre(-2, 3, 4), Legendre(-2, 3, 4, "length"), Hermite(5, 0.3, 1.2), BSpline(-2, 3, 6)]
+ONE_COLUMN = [
+    Linear(),
+    Legendre(-2, 3, 4),
+    Legendre(-2, 3, 4, "length"),
+    Hermite(5, 0.3, 1.2),
+    BSpline(-2, 3, 6),
+    Gegenbauer(-2, 3, 4),
+]
 
 
 @pytest.mark.parametrize(("measure", "length"), [("uniform", 1.0), ("length", 5.0)])
@@ -21,6 +28,14 @@ def test_legendre_is_orthonormal_on_its_range(measure: str, length: float) -> No
     values = Legendre(-2, 3, 6, measure).evaluate(0.5 + 2.5 * nodes)  # type: ignore[arg-type]
     gram = np.einsum("n,ni,nj->ij", weights / 2 * length, values, values)
     np.testing.assert_allclose(gram, np.eye(6), atol=1e-12)
+
+
+def test_gegenbauer_is_orthonormal_for_the_parabola_law() -> None:
+    nodes, weights = leggauss(20)
+    values = Gegenbauer(-2, 3, 6).evaluate(0.5 + 2.5 * nodes)
+    np.testing.assert_allclose(
+        np.einsum("n,ni,nj->ij", 0.75 * (1 - nodes**2) * weights, values, values), np.eye(6), atol=1e-12
+    )
 
 
 def test_hermite_is_orthonormal_for_its_normal_law() -> None:
