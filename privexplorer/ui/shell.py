@@ -44,6 +44,19 @@ PAGES = (
         "What a release tells an attacker who holds a part of the data",
     ),
     PageEntry(
+        "effects",
+        "Effects under local privacy",
+        "Explore",
+        ":material/compare_arrows:",
+        "Does it work? Treatment effects when one column is replaced by noise",
+    ),
+    PageEntry(
+        "swapped", "How the swapping works", "Explore", ":material/swap_horiz:", "Values swapped for noise, and undone"
+    ),
+    PageEntry(
+        "effects_theory", "Why it works", "Explore", ":material/functions:", "Double robustness, errors and identities"
+    ),
+    PageEntry(
         "reproduce_properties",
         "Private property estimation",
         "Reproduce",
@@ -56,6 +69,13 @@ PAGES = (
         "Reproduce",
         ":material/fact_check:",
         "The published statements and errata, recomputed",
+    ),
+    PageEntry(
+        "reproduce_effects",
+        "Local privacy, reproduced",
+        "Reproduce",
+        ":material/fact_check:",
+        "Propositions checked live, coverage tables and errata",
     ),
     PageEntry("sources", "Sources", "About", ":material/menu_book:", "Every labelled item and where it is shown"),
     PageEntry("about", "About", "About", ":material/info:", "Definitions, neighbours and limits"),
@@ -98,14 +118,19 @@ def is_phone() -> bool:
     return headers.get("Sec-Ch-Ua-Mobile") == "?1" or "Mobi" in (headers.get("User-Agent") or "")
 
 
-def run() -> None:
-    """Draw the frame and the page that the address asks for; all of ``app.py``."""
+def configure() -> None:
+    """Set title and icon; without an icon of its own the browser would be sent elsewhere for the page's icon."""
     st.set_page_config(
         page_title="privexplorer",
         page_icon=str(ASSETS / "favicon.png"),
         layout="wide",
         initial_sidebar_state="collapsed" if is_presented() else "auto",
     )
+
+
+def run() -> None:
+    """Draw the frame and the page that the address asks for; all of ``app.py``."""
+    configure()
     page = navigation()
     if not is_presented():
         st.logo(str(ASSETS / "logo.svg"), size="large")
@@ -115,6 +140,7 @@ def run() -> None:
 def open_page(name: str) -> None:
     """Begin a page. A visitor whose first address is this page gets the whole frame first."""
     if not st.session_state.get("_routed"):
+        configure()
         navigation()
         st.rerun()
     # a page switch makes new widgets under old keys, so the form must know of it, whichever page came between

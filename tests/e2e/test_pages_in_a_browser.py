@@ -50,6 +50,7 @@ def test_a_cold_server_answers_a_deep_link(visit: Any) -> None:
         assert "300 people" in tab.text()
         assert "ε = 0.3" in tab.text()
         assert not tab.broken()
+        assert not tab.foreign
 
 
 def test_a_change_is_in_the_address_and_another_browser_shows_the_same_numbers(visit: Any) -> None:
