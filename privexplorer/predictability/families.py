@@ -394,8 +394,24 @@ class LinearFamily:
         -------
         (draws,) float array
         """
-        step = np.einsum("nk,kp->np", rng.standard_normal((draws, len(self.before))), noise_root(self.explained))
-        rest = np.einsum("nk,kp->np", rng.standard_normal((draws, len(self.before))), noise_root(_clipped(self.after)))
+        size = (draws, len(self.before))
+        return self.suprema(rng.standard_normal(size), rng.standard_normal(size), radius, what, directions)
+
+    def suprema(
+        self,
+        first_normals: FloatArray,
+        second_normals: FloatArray,
+        radius: float = 1.0,
+        what: Literal["gain", "product"] = "gain",
+        directions: ArrayLike | None = None,
+        shape: Literal["l2", "l1"] = "l2",
+    ) -> FloatArray:
+        """Return the suprema that belong to given standard normal vectors, each of shape ``(draws, p)``.
+
+        The same vectors serve every noise level. ``shape="l1"`` takes the L1 ball instead of the Euclidean one.
+        """
+        step = np.einsum("nk,kp->np", first_normals, noise_root(self.explained))
+        rest = np.einsum("nk,kp->np", second_normals, noise_root(_clipped(self.after)))
         first = rest + step
         constant = self.smoothness / self.size.effective
         if directions is not None:
@@ -404,6 +420,12 @@ class LinearFamily:
             values = 0.5 * (one**2 - two**2) if what == "gain" else np.abs(one * (one - two))
             return np.asarray(constant * values.max(axis=1))
         scale = check_positive(radius, "The radius B", "radius") ** 2
+        if shape == "l1":
+            if what == "product":
+                return np.asarray(
+                    constant * scale * np.maximum(_largest_on_edges(first, step), _largest_on_edges(first, -step))
+                )
+            return np.asarray(0.5 * constant * scale * np.maximum(_largest_on_edges(step, first + rest), 0.0))
         if what == "product":
             lengths = np.sqrt((first**2).sum(axis=1) * (step**2).sum(axis=1))
             return np.asarray(constant * scale * 0.5 * (lengths + np.abs((first * step).sum(axis=1))))
@@ -412,6 +434,25 @@ class LinearFamily:
         both = (first * rest).sum(axis=1)
         root = np.sqrt(np.maximum((one + two) ** 2 - 4.0 * both**2, 0.0))
         return np.asarray(constant * scale * 0.25 * np.maximum(one - two + root, 0.0))
+
+
+def _largest_on_edges(one: FloatArray, two: FloatArray) -> FloatArray:
+    """Return max (u·a)(u·b) over the L1 unit ball for each row a, b of two arrays, shape ``(draws,)``.
+
+    The pairs (u·a, u·b) fill a polygon with corners ±(aᵢ, bᵢ). A product has no maximum inside a polygon, so it is on
+    an edge, and an edge joins two corners (derived, checked in tests/unit/predictability/test_families.py).
+    """
+    x, y = np.concatenate([one, -one], axis=1), np.concatenate([two, -two], axis=1)
+    best = (x * y).max(axis=1)
+    for corner in range(one.shape[1]):  # by symmetry one end has a positive sign
+        dx, dy = x - x[:, corner : corner + 1], y - y[:, corner : corner + 1]
+        slope = x[:, corner : corner + 1] * dy + y[:, corner : corner + 1] * dx
+        bend = dx * dy
+        with np.errstate(divide="ignore", invalid="ignore"):
+            place = np.where(bend < 0.0, np.clip(-0.5 * slope / bend, 0.0, 1.0), 0.0)
+        values = (x[:, corner : corner + 1] + place * dx) * (y[:, corner : corner + 1] + place * dy)
+        best = np.maximum(best, values.max(axis=1))
+    return np.asarray(best)
 
 
 def _clipped(sigma: FloatArray) -> FloatArray:

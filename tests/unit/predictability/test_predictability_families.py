@@ -181,6 +181,25 @@ def test_supremum_over_the_ball_by_search(d20: dict[str, Any]) -> None:
         np.testing.assert_allclose(one, two, rtol=1e-3, atol=1e-9)
 
 
+def test_supremum_over_the_l1_ball_by_search(d20: dict[str, Any]) -> None:
+    """Edges of the L1 ball against many directions on its surface, same draws; above the corners alone."""
+    x = np.column_stack([d20["x"], d20["x1"] * d20["x2"] / 5])
+    family = pr.linear_family(pr.moment_summary(x, spread_of(d20["y"])), SIZE, [[4.0]])
+    rng = np.random.default_rng(0)
+    normals = rng.standard_normal((2, 60, 3))
+    steps = np.linspace(-1, 1, 101)
+    rows = np.array([[a, b, sign * (1 - abs(a) - abs(b))] for a in steps for b in steps for sign in (-1, 1)])
+    rows = rows[np.abs(rows[:, :2]).sum(axis=1) <= 1 + 1e-12]
+    for what in ("gain", "product"):
+        edges = family.suprema(*normals, 1.0, what, shape="l1")
+        searched = family.suprema(*normals, what=what, directions=rows)
+        corners = family.suprema(*normals, what=what, directions=np.eye(3))
+        np.testing.assert_allclose(edges, searched, rtol=2e-3, atol=1e-9)
+        assert (edges >= searched - 1e-12).all()
+        assert (edges > 1.01 * corners).any()
+        np.testing.assert_allclose(family.suprema(*normals, 2.0, what, shape="l1"), 4 * edges, rtol=1e-12)
+
+
 def test_singular_features_of_a_family(d20: dict[str, Any]) -> None:
     x = np.column_stack([d20["x"], d20["x1"] + d20["x2"]])
     one = pr.linear_family(pr.moment_summary(x, spread_of(d20["y"])), SIZE)
