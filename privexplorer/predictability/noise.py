@@ -173,9 +173,9 @@ class GivenCovariance(NoiseRecord):
     title: ClassVar[str] = "Gaussian noise with a given covariance"
     formula: ClassVar[str] = r"\Sigma_\Delta"
     source: ClassVar[str] = "predictability §1.1"
-    entries: Annotated[tuple[float, ...], Field(min_length=1, max_length=10_000)] = field(
-        (1.0,), "Covariance Σ", "All entries row by row: d times d numbers.", key="covariance"
-    )
+    entries: Annotated[
+        tuple[Annotated[float, Number, Field(ge=-1e18, le=1e18)], ...], Field(min_length=1, max_length=10_000)
+    ] = field((1.0,), "Covariance Σ", "All entries row by row: d times d numbers.", key="covariance")
 
     @classmethod
     def of(cls, covariance: ArrayLike) -> GivenCovariance:

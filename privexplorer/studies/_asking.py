@@ -134,13 +134,24 @@ class Asked:
 def _epsilon(epsilon: float, delta: float) -> tuple[str, str, str]:
     if not math.isfinite(epsilon):
         return "no ε", "a bare direction", "Differential privacy promises nothing: some combination carries no noise"
-    chip = "pure, δ = 0" if delta == 0 else f"δ = {significant(delta, 1)}"
-    at = "" if delta == 0 else f" (δ = {significant(delta, 1)})"
+    chip = "pure, δ = 0" if delta == 0 else f"δ = {power(delta)}"
+    at = "" if delta == 0 else f" (δ = {power(delta)})"
     return (
         f"ε = {significant(epsilon, 2)}",
         chip,
         f"Differential privacy says ε = {significant(epsilon, 2)}{at} about any one record",
     )
+
+
+def power(value: float) -> str:
+    """Write a power of ten without the factor 1.
+
+    Examples
+    --------
+    >>> power(1e-6), power(2e-5)
+    ('10⁻⁶', '2×10⁻⁵')
+    """
+    return significant(value, 1).removeprefix("1×")
 
 
 def questions_of(

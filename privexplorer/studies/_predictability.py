@@ -47,7 +47,7 @@ NoiseLevel = Annotated[
         le=1e9,
         title="Noise σ",
         description="Standard deviation of the noise on every published number, in its unit; 0 publishes it exactly.",
-        json_schema_extra={"key": "noise", "group": "Release", "scale": "log", "low": 0.001, "high": 100.0},
+        json_schema_extra={"key": "noise", "group": "Privacy", "scale": "log", "low": 0.001, "high": 100.0},
     ),
 ]
 """σ of equal Gaussian noise; the slider starts above 0, a link or file may say 0."""
@@ -75,7 +75,7 @@ NoiseScaleChoice = Annotated[
         ),
         json_schema_extra={
             "key": "scale",
-            "group": "Release",
+            "group": "Privacy",
             "titles": {"release": "As released (corrected)", "paper": "As printed in the paper"},
             "advanced": True,
         },
@@ -177,6 +177,7 @@ class Clinic(Population):
         key="smoking",
         ge=0,
         le=60,
+        advanced=True,
     )
 
     def column_kinds(self) -> dict[str, str]:
@@ -418,7 +419,7 @@ ASSUMPTIONS = (
     NOT_PRIVATE,
 )
 
-_EQUALS_ONE = re.compile(r"^(\w+) = 1$")
+_EQUALS_ONE = re.compile(r"(?<![\w`])([^\W\d]\w*) = 1(?![\w.])")
 
 
 def question_words(text: str) -> str:
@@ -426,11 +427,10 @@ def question_words(text: str) -> str:
 
     Examples
     --------
-    >>> question_words("smoker = 1"), question_words("pressure > 140")
-    ('smoker', 'pressure > 140')
+    >>> question_words("smoker = 1"), question_words("smoker = 1 and visits = 12")
+    ('smoker', 'smoker and visits = 12')
     """
-    found = _EQUALS_ONE.match(text)
-    return found.group(1) if found else text
+    return _EQUALS_ONE.sub(r"\1", text)
 
 
 def data_notes(people: People) -> tuple[Note, ...]:

@@ -74,30 +74,30 @@ class PredictabilityScenario(Scenario):
         key="also", group="Data", column_of="data", kinds=ANY, advanced=True,
     )  # fmt: skip
     published: PublishedChoice = field(
-        PublishedMeans(), "You publish", "Numbers computed from everybody.", key="publish", group="Release",
+        PublishedMeans(), "You publish", "Numbers computed from everybody.", key="publish", group="Data",
         discriminator="kind",
     )  # fmt: skip
     noise: pr.Noise = field(
-        pr.Isotropic(std=0.5), "Noise", "What is added to the published numbers, once.", key="noise", group="Release",
+        pr.Isotropic(std=0.5), "Noise", "What is added to the published numbers, once.", key="noise", group="Privacy",
         discriminator="kind",
     )  # fmt: skip
     further_noise: pr.Noise = field(
-        pr.NoNoise(), "Further noise", "An independent second noise; both add up.", key="noise2", group="Release",
+        pr.NoNoise(), "Further noise", "An independent second noise; both add up.", key="noise2", group="Privacy",
         discriminator="kind", advanced=True,
     )  # fmt: skip
     bounds: Annotated[tuple[Annotated[str, Field(min_length=1, max_length=400)], ...], Field(max_length=60)] = field(
-        (), "Public bounds",
+        ("pressure 60 240",), "Public bounds",
         "For noise with differential privacy: each column, its smallest and its largest possible value, such as "
         "bmi 10 80, age 0 120.",
-        key="bounds", group="Release", advanced=True,
+        key="bounds", group="Privacy", advanced=True,
     )  # fmt: skip
     question: QuestionChoice = field(
         OneCondition(), "Sensitive question", "What the attacker wants to know about the other people.", key="ask",
-        group="Question", discriminator="kind",
+        group="Attacker", discriminator="kind",
     )  # fmt: skip
     shown: Asks = field(
         "own", "Show", "Your own question, or one of the prepared ones by how much easier it gets.", key="show",
-        group="Question",
+        group="Attacker",
         titles={
             "own": "My question", "easiest": "The prepared one that gets easiest", "middle": "The one in the middle",
             "least": "The one that gains least",
@@ -328,7 +328,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         d = moment.law.covariance.shape[0]
         shape = moment.law.covariance / moment.std**2 if moment.std > 0 else np.eye(d)
         low = 0.05 * asked.spread / math.sqrt(moment.size.noise_multiplier)
-        high = 20.0 * asked.spread
+        high = 4.0 * asked.spread
         if moment.std > 0:
             low, high = min(low, moment.std / 2), max(high, 2 * moment.std)
         stds = np.geomspace(low, high, NOISE_POINTS)
@@ -542,7 +542,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
             return self.gains_chart(result, x, here, unit)
         frame = self.numbers(result, view)
         marks: list[Any] = []
-        every = scenario.curves == "all"
+        every, has_low = scenario.curves == "all", "low" in frame.columns
         told: dict[str, tuple[Role, str, str | None]] = {
             PRINTED: ("upper bound", "printed<br>bound", None),
             TIGHT: ("upper bound", "tightest<br>bound", "9px,4px"),
@@ -564,7 +564,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
             (ATTACKER, "simulated<br>attacker", "attacker"), (ORACLE, "oracle", "data"),
         )  # fmt: skip
         for series, label, role in dots:
-            rows = frame[(frame["series"] == series) & (frame["low"] > 0)] if "low" in frame.columns else frame[:0]
+            rows = frame[(frame["series"] == series) & (frame["low"] > (lowest(frame) or 0))] if has_low else frame[:0]
             if len(rows) and (series == ATTACKER or every):
                 marks.append(
                     Points(role, rows["x"].to_numpy(), rows["y"].to_numpy(), series, label,
@@ -576,7 +576,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
             f"How much easier “{shortened}” gets: γ",
             f"drop of the attacker's {'log loss, nats' if scenario.loss == 'log' else 'squared error'}, log scale",
             x,
-            Axis("predictability γ", "log", unit=unit, symbol="γ"),
+            Axis("predictability γ", "log", lowest(frame), unit=unit, symbol="γ"),
             (Panel(tuple(marks), here=here),),
         )
 
@@ -677,6 +677,12 @@ def simulated(
     return out
 
 
+def lowest(frame: pd.DataFrame) -> float | None:
+    """Return where the γ axis starts: four decades below the largest gain, where there is one."""
+    top = float(np.nanmax(positive(frame.loc[frame["series"] == GAIN, "y"]), initial=0.0))
+    return top * 1e-4 if top > 0 else None
+
+
 def positive(values: Any) -> FloatArray:
     """Return values with gaps where a log axis has no place for them."""
     found = np.asarray(values, dtype=np.float64)
@@ -739,6 +745,10 @@ def formulas(scenario: PredictabilityScenario, asked: Asked, moment: Moment) -> 
     smooth = float(now.smoothness_printed[0])
     base = f"{smooth:.4g}\\cdot {vq:.4g}\\cdot {r:.4g}/{n:.4g}"
     is_shard = isinstance(asked.leak, LeakedShard)
+    one = asked.summary.select(queries=[moment.place])
+    alphas = np.linspace(0.01, 0.99, 99)
+    swept = pr.fraction_sweep(one, asked.n, alphas, moment.law.covariance, noise_scale=scenario.noise_scale)
+    lowest_at = float(alphas[int(np.argmin(swept.printed[:, 0]))])
     high = [float(now.high_probability(TAIL, form)[0]) for form in ("corrected", "printed")]
     return (
         Formula(
@@ -781,5 +791,19 @@ def formulas(scenario: PredictabilityScenario, asked: Asked, moment: Moment) -> 
             rf"\delta={TAIL:g}:\ {high[0]:.4g}\ \text{{(printed without the factor 2: {high[1]:.4g})}}",
             "bound",
             "Thm 3.6, corrected",
+        ),
+        *(
+            (
+                Formula(
+                    "Over the compromised fraction",
+                    r"\gamma(\alpha)\propto\frac{r(\alpha)}{\alpha(1-\alpha)},\quad\nu=\frac{\alpha N}{1-\alpha}",
+                    rf"\text{{the printed bound is lowest at }}\alpha={lowest_at:.2g}"
+                    r"\text{ (at one half without noise or as printed)}",
+                    "exact",
+                    "Cor 3.8 and the remark after it",
+                ),
+            )
+            if is_shard
+            else ()
         ),
     )
