@@ -124,7 +124,7 @@ def _ratio(part: FloatArray, whole: FloatArray, otherwise: FloatArray) -> FloatA
     return np.where(zero, otherwise, part / np.where(zero, 1.0, whole))
 
 
-def clip(nuisances: Nuisances, trim: float, low: float, high: float) -> Nuisances:
+def clip(nuisances: Nuisances, trim: float, low: float | FloatArray, high: float | FloatArray) -> Nuisances:
     """Return the nuisances with the propensity kept in [trim, 1 - trim] and the regressions in [low, high]."""
     return Nuisances(
         nuisances.share,
@@ -215,8 +215,8 @@ def one_step(
     target: CausalTarget,
     *,
     trim: float,
-    low: float,
-    high: float,
+    low: float | FloatArray,
+    high: float | FloatArray,
     matrix: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Cross-fitted one-step estimate from sums by fold (section 2.5 with W in place of the nodes).
@@ -231,7 +231,7 @@ def one_step(
         What is estimated.
     trim : float
         Propensities are kept in [trim, 1 - trim].
-    low, high : float
+    low, high : float or (...) arrays
         Regressions are kept in [low, high], the range of the outcome.
     matrix : (J, J) array, optional
         The mechanism's matrix; where given, the law of treatment and category is the likelihood solution instead of the
@@ -247,10 +247,11 @@ def one_step(
     records = size.sum(axis=(0, 1))
     centres: list[FloatArray] = []
     spreads: list[FloatArray] = []
-    for part in folds:
+    repaired = None if matrix is None else margin_repair(np.stack([size - part.size for part in folds], -1), matrix)
+    for fold, part in enumerate(folds):
         train_size, train_total = size - part.size, total - part.total
         people = train_size.sum(axis=(0, 1))
-        share = unmix(inverse, train_size / people) if matrix is None else margin_repair(train_size, matrix)
+        share = unmix(inverse, train_size / people) if repaired is None else repaired[..., fold]
         at = clip(fit(share, unmix(inverse, train_total / people)), trim, low, high)
         _, slope = value_and_slope(target, at)
         a, b = (private_scores(inverse, piece) for piece in _parts(target, at, slope))
