@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -31,6 +31,7 @@ from privexplorer.causal.mechanisms import (
     MixedNoise,
     NoiseLaw,
     UniformNoise,
+    Values,
 )
 from privexplorer.causal.moments import (
     LogisticFit,
@@ -1055,13 +1056,41 @@ def ladder(
     treated = _arms(d, len(outcome))
     if settings.get("fold_ids") is None:
         settings["fold_ids"] = fold_labels(len(outcome), settings.get("folds", 5), rng, treated)
+
+    def estimate(mechanism: AlphaIdentity, z: Values) -> Estimate:
+        return cross_fit(outcome, treated, z, mechanism, target, **settings)
+
+    return climb(estimate, x, noise, keep_probabilities, rng)
+
+
+def climb(
+    estimate: Callable[[AlphaIdentity, Values], Estimate],
+    x: ArrayLike,
+    noise: NoiseLaw,
+    keep_probabilities: Sequence[float],
+    rng: np.random.Generator,
+) -> tuple[Rung, ...]:
+    """Apply any estimator to one column at several keep probabilities with common noise.
+
+    Parameters
+    ----------
+    estimate : callable
+        Mechanism and released values to estimate.
+    x, noise, keep_probabilities, rng
+        As in ``ladder``.
+
+    Raises
+    ------
+    DataError, ParameterError
+        If there is no estimate at the largest keep probability either.
+    """
     seed = int(rng.integers(2**63))
     rungs = []
     for keep in keep_probabilities:
         mechanism = AlphaIdentity(keep, noise)
         z = mechanism.privatise(x, np.random.default_rng(seed))
         try:
-            rungs.append(Rung(keep, cross_fit(outcome, treated, z, mechanism, target, **settings)))
+            rungs.append(Rung(keep, estimate(mechanism, z)))
         except (DataError, ParameterError) as problem:
             if keep == max(keep_probabilities):
                 raise
@@ -1078,6 +1107,7 @@ __all__ = [
     "RieszLearners",
     "Rung",
     "causal_target",
+    "climb",
     "cross_fit",
     "default_basis",
     "fold_labels",
