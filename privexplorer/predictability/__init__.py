@@ -10,7 +10,7 @@ from privexplorer.predictability.accuracy import (
     noise_ellipse,
     regression_accuracy,
 )
-from privexplorer.predictability.analysis import Analysis, DescentTape, analyse, descent_tape
+from privexplorer.predictability.analysis import Analysis, DescentSums, DescentTape, analyse, descent_sums, descent_tape
 from privexplorer.predictability.attack import (
     BLOCK_VALUES,
     Assessment,
@@ -260,6 +260,7 @@ __all__ = [
     "Condition",
     "Count",
     "Descent",
+    "DescentSums",
     "DescentTape",
     "Design",
     "EmptyCore",
@@ -350,6 +351,7 @@ __all__ = [
     "comparison",
     "default_tau",
     "descend",
+    "descent_sums",
     "descent_tape",
     "empty_core",
     "equal_predictability",

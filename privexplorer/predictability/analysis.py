@@ -243,6 +243,70 @@ class _Influences(FittedRelease):
         out[:] = found.transpose(1, 0, 2).reshape(found.shape[1], -1)
 
 
+@dataclass(frozen=True, eq=False)
+class DescentSums:
+    """People summed out for a descent: the tape at any noise follows without them; see :func:`descent_sums`.
+
+    Attributes
+    ----------
+    last, path : MomentSummary
+        Influences on every step side by side, and the moments of all steps (A.1).
+    width, steps : int
+        Coefficients, and steps.
+    losses : (steps + 1,) float array
+        Training loss along the path.
+    """
+
+    last: MomentSummary
+    path: MomentSummary
+    width: int
+    steps: int
+    losses: FloatArray
+
+    def at(self, variance: float = 0.0, noise_multiplier: float = 1.0) -> DescentTape:
+        """Return the tape at noise of variance σ² on every published number, counted ν times."""
+
+        def r_of(summary: MomentSummary, moments: range) -> FloatArray:
+            part = summary.select(moments=list(moments))
+            sigma = variance * np.eye(part.dimension) if variance else None
+            return np.sqrt(noise_spectrum(part, sigma, noise_multiplier).r2())
+
+        step = self.width
+        return DescentTape(
+            last=np.array([r_of(self.last, range(t * step, (t + 1) * step)) for t in range(self.steps)]),
+            path=np.array([r_of(self.path, range((t + 1) * step)) for t in range(self.steps)]),
+            losses=self.losses,
+        )
+
+
+def descent_sums(record: GradientDescent, data: Parts, queries: ExpressionQueries | ColumnQueries) -> DescentSums:
+    """Run gradient descent on a table and sum the people out.
+
+    Parameters
+    ----------
+    record : GradientDescent
+        Which descent; whether it publishes the last step or the path plays no part.
+    data : table or parts
+        Everybody, all with the same weight.
+    queries : query set
+        What is asked.
+    """
+    last = record.model_copy(update={"released": "last"}).fit(data)
+    if not isinstance(last, FittedLastIterate):
+        raise DataError("The descent was not fitted.")
+    width, steps = len(last.names), record.steps
+    if steps * width > PATH_LIMIT:
+        raise ParameterError(
+            f"At most {PATH_LIMIT} numbers can be followed; {steps} steps of {width} coefficients make "
+            f"{steps * width:,}, so choose fewer steps.",
+            field="steps",
+        )
+    path = FittedPath(last.loss, last.rows, last.names, last.descent, last.step_size, last.penalty)
+    return DescentSums(
+        summarise(data, queries, _Influences(last)), summarise(data, queries, path), width, steps, last.descent.losses
+    )
+
+
 def descent_tape(
     record: GradientDescent,
     data: Parts,
@@ -265,30 +329,7 @@ def descent_tape(
     noise_multiplier : float
         ν.
     """
-    last = record.model_copy(update={"released": "last"}).fit(data)
-    if not isinstance(last, FittedLastIterate):
-        raise DataError("The descent was not fitted.")
-    width, steps = len(last.names), record.steps
-    if steps * width > PATH_LIMIT:
-        raise ParameterError(
-            f"At most {PATH_LIMIT} numbers can be followed; {steps} steps of {width} coefficients make "
-            f"{steps * width:,}, so choose fewer steps.",
-            field="steps",
-        )
-    found = summarise(data, queries, _Influences(last))
-    path = FittedPath(last.loss, last.rows, last.names, last.descent, last.step_size, last.penalty)
-    whole = summarise(data, queries, path)
-
-    def r_of(summary: MomentSummary, moments: range) -> FloatArray:
-        part = summary.select(moments=list(moments))
-        sigma = variance * np.eye(part.dimension) if variance else None
-        return np.sqrt(noise_spectrum(part, sigma, noise_multiplier).r2())
-
-    return DescentTape(
-        last=np.array([r_of(found, range(step * width, (step + 1) * width)) for step in range(steps)]),
-        path=np.array([r_of(whole, range((step + 1) * width)) for step in range(steps)]),
-        losses=last.descent.losses,
-    )
+    return descent_sums(record, data, queries).at(variance, noise_multiplier)
 
 
-__all__ = ["Analysis", "DescentTape", "analyse", "descent_tape"]
+__all__ = ["Analysis", "DescentSums", "DescentTape", "analyse", "descent_sums", "descent_tape"]
