@@ -1,7 +1,7 @@
 """A table, what is published of it and what is asked about it, summed over the people once.
 
-The studies of one release share this: everything that reads people is in :func:`ask`; noise, compromised fraction and
-loss come later and cost nothing.
+The studies of one release share this: everything that reads people is in :func:`summed`; noise, compromised
+fraction and loss come later and cost nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy as np
 from privexplorer import predictability as pr
 from privexplorer.arrays import FloatArray
 from privexplorer.data import Tables
-from privexplorer.errors import PrivExplorerError
 from privexplorer.privacy import ApproxDP, PureDP
 from privexplorer.studies._predictability import AnyData, People, data_notes, question_words, read_people
 from privexplorer.studies._release_choices import (
@@ -166,6 +165,79 @@ def questions_of(
     return found, tuple(question_words(one.text) for one in found)
 
 
+@dataclass(frozen=True, eq=False)
+class Summed:
+    """What one reading of the people gives: the sums to keep, and the people themselves."""
+
+    asked: Asked
+    people: People
+    fitted: pr.FittedRelease
+    queries: pr.ExpressionQueries
+    process: pr.Process
+
+
+def summed(
+    data: AnyData,
+    tables: Tables | None,
+    published: Published,
+    questions: Sequence[Question],
+    leak: Leak,
+    *,
+    prepared: bool = False,
+    also: Sequence[str] = (),
+    bounds: Sequence[str] = (),
+) -> Summed:
+    """Read the people once and sum them out.
+
+    Parameters
+    ----------
+    data, published, questions, leak : records
+        Whose table, what is published, what is asked, what has leaked.
+    tables : mapping, optional
+        Tables at hand.
+    prepared : bool
+        Add prepared questions after the first.
+    also : sequence of str
+        Further columns of a table to ask about.
+    bounds : sequence of str
+        Public bounds, such as ``bmi 10 80``.
+    """
+    asked_about = [name for question in questions for name in question.reads]
+    columns = tuple(dict.fromkeys((*published.reads, *asked_about, *leak.reads, *also)))
+    people = read_people(data, tables, columns)
+    if prepared:
+        expressions, names = questions_of(people, questions[0], columns)
+    else:
+        expressions = tuple(question.expression(people.table) for question in questions)
+        names = tuple(question_words(one.text) for one in expressions)
+    queries = pr.query_set(expressions, people.table, names)
+    record = published.record(people.table)
+    fitted = record.fit(people.table)
+    process = leak.process(people.n, max(2, round(0.3 * people.n)), people.table)
+    summary = process.summarise(people.table, queries, fitted)
+    gram, residual = None, math.nan
+    if isinstance(fitted, pr.FittedModel):
+        gram = fitted.gram
+        if fitted.loss == "squared":
+            x = fitted.rows.x(people.table)
+            missed = np.einsum("nd,d->n", x, fitted.coefficients) - fitted.rows.y(people.table)
+            residual = float(np.square(missed).mean())
+    asked = Asked(
+        title=people.title,
+        n=people.n,
+        notes=data_notes(people),
+        names=names,
+        summary=summary,
+        labels=fitted.labels,
+        gram=gram,
+        residual=residual,
+        sensitivity=sensitivities(record, people.n, people.bounds | parse_bounds(bounds)),
+        leak=leak,
+        process_notes=() if isinstance(leak, LeakedShard) else process.notes,
+    )
+    return Summed(asked, people, fitted, queries, process)
+
+
 def ask(
     data: AnyData,
     tables: Tables | None,
@@ -175,49 +247,9 @@ def ask(
     also: Sequence[str] = (),
     bounds: Sequence[str] = (),
 ) -> tuple[Asked, People, pr.FittedRelease, pr.ExpressionQueries, pr.Process]:
-    """Read the people once and sum them out.
-
-    Parameters
-    ----------
-    data, published, question, leak : records
-        Whose table, what is published, what is asked, what has leaked.
-    tables : mapping, optional
-        Tables at hand.
-    also : sequence of str
-        Further columns of a table to ask about.
-    bounds : sequence of str
-        Public bounds, such as ``bmi 10 80``.
-    """
-    columns = dict.fromkeys((*published.reads, *question.reads, *leak.reads, *also))
-    people = read_people(data, tables, tuple(columns))
-    expressions, names = questions_of(people, question, tuple(columns))
-    queries = pr.query_set(expressions, people.table, names)
-    record = published.record(people.table)
-    fitted = record.fit(people.table)
-    process = leak.process(people.n, max(2, round(0.3 * people.n)), people.table)
-    summary = process.summarise(people.table, queries, fitted)
-    gram = residual = None
-    if isinstance(fitted, pr.FittedModel):
-        gram = fitted.gram
-        if fitted.loss == "squared":
-            x = fitted.rows.x(people.table)
-            missed = np.einsum("nd,d->n", x, fitted.coefficients) - fitted.rows.y(people.table)
-            residual = float(np.square(missed).mean())
-    known = people.bounds | parse_bounds(bounds)
-    asked = Asked(
-        title=people.title,
-        n=people.n,
-        notes=data_notes(people),
-        names=names,
-        summary=summary,
-        labels=fitted.labels,
-        gram=gram,
-        residual=math.nan if residual is None else residual,
-        sensitivity=sensitivities(record, people.n, known),
-        leak=leak,
-        process_notes=() if isinstance(leak, LeakedShard) else process.notes,
-    )
-    return asked, people, fitted, queries, process
+    """Return the parts of :func:`summed` for the visitor's question and prepared ones."""
+    found = summed(data, tables, published, (question,), leak, prepared=True, also=also, bounds=bounds)
+    return found.asked, found.people, found.fitted, found.queries, found.process
 
 
 def log_loss_problem(loss: str, question: Any) -> tuple[str, ...]:
@@ -230,12 +262,4 @@ def log_loss_problem(loss: str, question: Any) -> tuple[str, ...]:
     return ()
 
 
-def tried(work: Any) -> tuple[Any, str]:
-    """Return what a function gives, or the sentence with which it refuses."""
-    try:
-        return work(), ""
-    except PrivExplorerError as error:
-        return None, str(error)
-
-
-__all__ = ["MOST_QUESTIONS", "Asked", "ask", "log_loss_problem", "questions_of", "tried"]
+__all__ = ["MOST_QUESTIONS", "Asked", "Summed", "ask", "log_loss_problem", "power", "questions_of", "summed"]

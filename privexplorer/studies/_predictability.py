@@ -238,6 +238,15 @@ class LinearPopulation(Population):
         key="tail",
         titles={"normal": "Normal", "heavy": "Heavy (t, 5 degrees of freedom)"},
     )
+    stretch: Annotated[float, Number] = field(
+        1.0,
+        "Stretch of the first feature",
+        "Its spread, next to 1 for the others: its coefficient is then known that much better.",
+        key="stretch",
+        ge=0.01,
+        le=100,
+        advanced=True,
+    )
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the features."""
@@ -250,7 +259,9 @@ class LinearPopulation(Population):
 
     def bounds(self) -> dict[str, tuple[float, float]]:
         """Return public bounds: values are clipped to them."""
-        return {name: (-8.0, 8.0) for name in (*self.names(), "y")} | {"secret": (0.0, 1.0), "weight": (0.01, 100.0)}
+        known = {name: (-8.0, 8.0) for name in (*self.names(), "y")}
+        wide = 8.0 * self.stretch
+        return known | {"x1": (-wide, wide), "secret": (0.0, 1.0), "weight": (0.01, 100.0)}
 
     def questions(self) -> tuple[str, ...]:
         """Return prepared questions."""
@@ -272,6 +283,7 @@ class LinearPopulation(Population):
         y = rest.copy()
         for slope, x in zip(slopes, features, strict=True):
             y += slope * x
+        features[0] = self.stretch * features[0]  # after y: the coefficient shrinks as the feature grows
         secret = self.correlation * rest + np.sqrt(1.0 - self.correlation**2) * other > 0
         return {
             **dict(zip(self.names(), features, strict=True)),

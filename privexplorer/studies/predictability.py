@@ -16,7 +16,7 @@ from privexplorer.arrays import FloatArray
 from privexplorer.data import Tables
 from privexplorer.records import Scenario, Seed, Trials, field
 from privexplorer.studies import _leaks as leaking
-from privexplorer.studies._asking import Asked, ask, log_loss_problem
+from privexplorer.studies._asking import Asked, log_loss_problem, summed
 from privexplorer.studies._predictability import (
     ABOUT_GROUPS,
     ASSUMPTIONS,
@@ -228,9 +228,11 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
 
     def prepare(self, scenario: PredictabilityScenario, tables: Tables | None) -> Prepared:
         """Read the people once: sums for the formulas, and rows for the simulated attacker."""
-        asked, people, fitted, queries, _ = ask(
-            scenario.data, tables, scenario.published, scenario.question, scenario.leak, scenario.also, scenario.bounds
-        )
+        found = summed(
+            scenario.data, tables, scenario.published, (scenario.question,), scenario.leak, prepared=True,
+            also=scenario.also, bounds=scenario.bounds,
+        )  # fmt: skip
+        asked, people, fitted, queries = found.asked, found.people, found.fitted, found.queries
         height, m = 1 + queries.width + fitted.width, fitted.width
         reason = fitted.attack_reason() or ""
         if isinstance(scenario.leak, StickyDraws):
