@@ -73,6 +73,8 @@ class Study(ABC, Generic[S]):
     views: ClassVar[Mapping[str, str]] = {}
     rows: ClassVar[tuple[str, ...]] = ()
     reads_table: ClassVar[bool] = False
+    spread: ClassVar[str] = "± 2 s.e."
+    """What stands beside a value in the table: twice the standard error, or twice that of the noise of one release."""
 
     def presets(self) -> tuple[Preset[S], ...]:
         """Finished examples; the first is what the page opens with unless the defaults are."""
@@ -108,7 +110,7 @@ class Study(ABC, Generic[S]):
 
     def table(self, result: Result) -> pd.DataFrame:
         """Lay the numbers out for reading: one row per x, one column per series, ± two standard errors beside."""
-        return wide(result.frame)
+        return wide(result.frame, self.spread)
 
     def digest(self, scenario: S) -> str:
         """Key of the blocks: everything but the late fields."""
@@ -197,7 +199,7 @@ def stacked(parts: Sequence[FloatArray], trials: int) -> FloatArray:
     return np.concatenate(list(parts), axis=0)[:trials]
 
 
-def wide(frame: pd.DataFrame) -> pd.DataFrame:
+def wide(frame: pd.DataFrame, spread_words: str = "± 2 s.e.") -> pd.DataFrame:
     """Turn a tidy frame into one row per x (and panel), one column per series; ± two standard errors beside."""
     panels = frame["panel"].tolist() if "panel" in frame.columns else [None] * len(frame)
     keys = list(zip(panels, frame["x"].tolist(), strict=True))
@@ -222,7 +224,7 @@ def wide(frame: pd.DataFrame) -> pd.DataFrame:
     for name, at in rows.items():
         columns[name] = spread(at, given["y"])
         if np.nanmax(np.nan_to_num(given["std_error"][at]), initial=0.0) > 0:
-            columns[f"{name}, ± 2 s.e."] = spread(at, 2 * given["std_error"])
+            columns[f"{name}, {spread_words}"] = spread(at, 2 * given["std_error"])
         for bound in ("low", "high"):
             if bound in given and np.isfinite(given[bound][at]).any():
                 columns[f"{name}, {bound}"] = spread(at, given[bound])

@@ -185,6 +185,7 @@ class UnseenInData(Study[UnseenInDataScenario]):
         "how evenly they are spread."
     )
     tab: ClassVar[str] = "Your data"
+    spread: ClassVar[str] = "± 2 s.d. of the noise"
     card: ClassVar[str] = "Your own column: distinct values still to come and its entropy, answered privately."
     link: ClassVar[str] = "Try your own column"
     theme: ClassVar[str] = "unseen"
