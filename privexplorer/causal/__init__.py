@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from privexplorer.causal.bench import (
+    TOLERANCE,
+    BenchRow,
+    Kind,
+    identity_bench,
+)
 from privexplorer.causal.laws import (
     LAW_A,
     LAW_B,
@@ -120,8 +126,10 @@ __all__ = [
     "LAW_A",
     "LAW_B",
     "RED",
+    "TOLERANCE",
     "AlphaIdentity",
     "AverageDerivative",
+    "BenchRow",
     "BiasExpansion",
     "CausalTarget",
     "Cell",
@@ -138,6 +146,7 @@ __all__ = [
     "Guard",
     "GuardLevel",
     "Inequality",
+    "Kind",
     "KnownRepresenter",
     "LaplaceAddition",
     "LineIntegral",
@@ -174,6 +183,7 @@ __all__ = [
     "epsilon_for_keep_probability",
     "extension_bound",
     "gateaux_check",
+    "identity_bench",
     "inequalities",
     "inverse_norm",
     "is_identified",
