@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
@@ -321,7 +322,7 @@ class CompositionLedger(Study[CompositionLedgerScenario]):
                 ),
             ),
             shows=shows,
-            takeaway=shows.replace("**", ""),
+            takeaway=re.sub(r"\\(.)", r"\1", shows.replace("**", "")),
             notes=(*prepared.notes, *_notes(scenario, prepared, forward, reverse)),
             formulas=_formulas(scenario, prepared, now, variance),
             assumptions=(
