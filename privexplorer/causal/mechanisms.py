@@ -12,7 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -42,6 +42,18 @@ LARGEST_GRID = 2000
 SINGULAR = 1e-12
 NEARLY_SINGULAR = 1e-4
 _TOTAL = 1e-9
+
+
+@lru_cache(maxsize=1)
+def _legendre_rule() -> tuple[FloatArray, FloatArray]:
+    points, weights = np.polynomial.legendre.leggauss(UNIFORM_NODES)
+    return np.asarray(points), np.asarray(weights)
+
+
+@lru_cache(maxsize=1)
+def _hermite_rule() -> tuple[FloatArray, FloatArray]:
+    points, weights = np.polynomial.hermite_e.hermegauss(GAUSSIAN_NODES)
+    return np.asarray(points), np.asarray(weights)
 
 
 # --- noise laws -------------------------------------------------------------------------------------------------
@@ -182,7 +194,7 @@ class UniformNoise(NoiseLaw):
 
     def nodes(self) -> tuple[FloatArray, FloatArray]:
         """Gauss-Legendre: exact for polynomials up to degree 79."""
-        points, weights = np.polynomial.legendre.leggauss(UNIFORM_NODES)
+        points, weights = _legendre_rule()
         return self.quantile((points + 1.0) / 2.0), np.asarray(weights / 2.0)
 
     def density(self, x: ArrayLike) -> FloatArray:
@@ -224,7 +236,7 @@ class GaussianNoise(NoiseLaw):
 
     def nodes(self) -> tuple[FloatArray, FloatArray]:
         """Gauss-Hermite (probabilists'): exact for polynomials up to degree 119."""
-        points, weights = np.polynomial.hermite_e.hermegauss(GAUSSIAN_NODES)
+        points, weights = _hermite_rule()
         return self.mean + self.std * points, np.asarray(weights / weights.sum())
 
     def density(self, x: ArrayLike) -> FloatArray:

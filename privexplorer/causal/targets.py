@@ -13,6 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -474,8 +475,14 @@ class AverageDerivative(Target):
         return np.asarray((density(at - self.step) - here) / (self.step * here))
 
 
-def _path_nodes(low: float, high: float) -> tuple[FloatArray, FloatArray]:
+@lru_cache(maxsize=1)
+def _legendre() -> tuple[FloatArray, FloatArray]:
     points, weights = np.polynomial.legendre.leggauss(PATH_NODES)
+    return np.asarray(points), np.asarray(weights)
+
+
+def _path_nodes(low: float, high: float) -> tuple[FloatArray, FloatArray]:
+    points, weights = _legendre()
     half = (high - low) / 2.0
     return low + half * (points + 1.0), half * weights
 

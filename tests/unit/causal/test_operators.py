@@ -140,6 +140,32 @@ def test_norm_comparison_is_attained_where_no_noise_lands() -> None:
     assert [float(i.slack) for i in found.values()] == pytest.approx([0.0] * 3, abs=1e-12)
 
 
+def test_constants_of_the_inequalities_at_one_keep_probability() -> None:
+    # 0.36 has the roots 0.6 and, of its complement, 0.8
+    noise = np.array([0.2, 0.5, 0.3])
+    mechanism = AlphaIdentity(0.36, FiniteNoise(noise))
+    rng = np.random.default_rng(7)
+    p, h, k = rng.dirichlet(np.ones(6)).reshape(2, 3), *rng.standard_normal((2, 2, 3))
+    shown = 0.36 * p + 0.64 * p.sum(axis=1, keepdims=True) * noise
+    both = math.sqrt((p * h**2).sum()) + math.sqrt((p.sum(axis=1, keepdims=True) * noise * h**2).sum())
+    hz, kz = (shown * h**2).sum(), math.sqrt((shown * k**2).sum())
+    expected = {
+        "Noise averages: ‖Qk‖ ≤ ‖k‖": kz,
+        "Inverse, largest value: (2 - a)/a": 1.64 / 0.36 * np.abs(h).max(),
+        "Inverse against both norms: (2 - a)/a": 1.64 / 0.36 * both,
+        "Noise averages in both norms": 2.65 * kz,
+        "Truth against shown, power 2: a^(-1/p)": math.sqrt(hz) / 0.6,
+        "Variance of an undone weight: 2(2 - a)/a²": 3.28 / 0.1296 * hz,
+        "Variance of an undone weight: 4/a²": 4 / 0.1296 * hz,
+        # Q = 0.36 I + 0.64 noise: smallest entry 0.128, smallest diagonal entry 0.488
+        "Truth against shown, power 2: smallest entry of the matrix": math.sqrt(hz / 0.128),
+        "Truth against shown, power 2: smallest diagonal entry of the matrix": math.sqrt(hz / 0.488),
+    }
+    found = {i.name: float(i.right) for i in operators.inequalities(mechanism, p, h, k)}
+    for name, value in expected.items():
+        assert found[name] == pytest.approx(value, rel=1e-12), name
+
+
 def test_largest_value_of_the_inverse_is_attained() -> None:
     mechanism = AlphaIdentity(0.3, FiniteNoise([0.0, 0.5, 0.5]))
     h = np.array([[1.0, -1.0, -1.0]])
