@@ -198,7 +198,7 @@ def kernel_regression(
     grid = np.linspace(low, high, GRID_POINTS) if at is None else np.atleast_1d(np.asarray(at, dtype=np.float64))
     weights = np.ones_like(y) if record_weights is None else np.asarray(record_weights, dtype=np.float64)
     keep, lost = mechanism.keep_probability, 1 / mechanism.keep_probability - 1
-    smooth, smooth_factor, raw = _noise_parts(mechanism, grid, h, factor)
+    smooth, smooth_factor = _noise_parts(mechanism, grid, h, factor)
     here = y if factor is None else y * factor(released)
     mean_response, mean_weight = float(np.mean(weights * y)), float(np.mean(weights))
 
@@ -215,7 +215,7 @@ def kernel_regression(
         score -= lost * weights * (y * smooth_factor[rows, None] - fitted * smooth[rows, None])
         second[rows] = np.mean(score**2, axis=1)
     if density == "printed":
-        bottom = unprinted - lost * mean_weight * raw
+        bottom = unprinted - lost * mean_weight * _raw_density(mechanism, grid)
     elif density != "smoothed":
         raise ParameterError(f"The density must be smoothed or printed; it is {density}.")
     least = _DENSITY_FLOOR * float(np.max(bottom))
@@ -259,25 +259,29 @@ def kernel_density(
     released = _released(z)
     points = np.atleast_1d(np.asarray(at, dtype=np.float64))
     keep = mechanism.keep_probability
-    smooth, _, raw = _noise_parts(mechanism, points, bandwidth, None)
+    noise = (
+        _raw_density(mechanism, points) if form == "printed" else _noise_parts(mechanism, points, bandwidth, None)[0]
+    )
     kernel = gaussian_kernel((points[:, None] - released) / bandwidth) / bandwidth
-    return np.asarray(kernel.mean(axis=1) / keep - (1 / keep - 1) * (raw if form == "printed" else smooth))
+    return np.asarray(kernel.mean(axis=1) / keep - (1 / keep - 1) * noise)
 
 
 def _noise_parts(
     mechanism: AlphaIdentity, grid: FloatArray, h: float, factor: Callable[[FloatArray], FloatArray] | None
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Smoothed noise density, the same times the factor, and the raw noise density, each (G,)."""
+) -> tuple[FloatArray, FloatArray]:
+    """Smoothed noise density, and the same with the factor inside, each (G,)."""
     if mechanism.keep_probability == 1:
-        return np.zeros_like(grid), np.zeros_like(grid), np.zeros_like(grid)
-    noise = mechanism.noise
-    smooth = smoothed_noise_density(noise, grid, h)
-    raw = noise.density(grid)
+        return np.zeros_like(grid), np.zeros_like(grid)
     if factor is None:
-        return smooth, smooth, raw
-    points, weights = noise.nodes()
+        smooth = smoothed_noise_density(mechanism.noise, grid, h)
+        return smooth, smooth
+    points, weights = mechanism.nodes()
     kernel = gaussian_kernel((grid[:, None] - points) / h) / h
-    return einsum("gm,m->g", kernel, weights), einsum("gm,m->g", kernel, weights * factor(points)), raw
+    return einsum("gm,m->g", kernel, weights), einsum("gm,m->g", kernel, weights * factor(points))
+
+
+def _raw_density(mechanism: AlphaIdentity, grid: FloatArray) -> FloatArray:
+    return np.zeros_like(grid) if mechanism.keep_probability == 1 else mechanism.noise.density(grid)
 
 
 def _released(z: ArrayLike) -> FloatArray:
