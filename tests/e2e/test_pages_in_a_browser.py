@@ -25,6 +25,7 @@ def test_home_leads_to_every_study(visit: Any) -> None:
         # a card with a heading and a link, or a link that is the question itself
         tab.page.get_by_text(study.question, exact=True).first.wait_for()
         ways = tab.page.get_by_role("link", name=study.link).or_(tab.page.get_by_role("link", name=study.question))
+        ways.first.wait_for()
         assert ways.count() == 1, study.id
     assert not tab.foreign
 
@@ -193,3 +194,25 @@ def test_the_keyboard_reaches_the_form_and_the_tabs(visit: Any) -> None:
     slider.focus()
     tab.page.keyboard.press("ArrowRight")
     tab.page.wait_for_url(re.compile("eps="))
+
+
+def test_the_first_page_of_a_session_draws_the_chart_first_and_once(visit: Any) -> None:
+    tab = visit()
+    tab.page.add_init_script(
+        """
+        window.sliders = -1;
+        new MutationObserver(() => {
+          if (window.sliders < 0 && document.querySelector('[data-testid=stPlotlyChart] svg.main-svg'))
+            window.sliders = document.querySelectorAll('[role=slider]').length;
+        }).observe(document, {subtree: true, childList: true});
+        """
+    )
+    tab.open("/entropy?eps=0.3")
+    tab.chart()
+    tab.page.get_by_role("slider", name="Privacy loss ε").wait_for()
+    tab.settled()
+    assert tab.page.evaluate("window.sliders") == 0  # none was there yet when the chart came
+    assert tab.page.locator("[data-testid=stPlotlyChart]").count() == 1
+    assert "ε = 0.3" in tab.text()
+    assert tab.page.url.endswith("eps=0.3")
+    assert not tab.broken()
