@@ -205,7 +205,7 @@ class DescentTape:
     last : float array
         r if only the step's coefficients are published.
     path : float array
-        r if all steps up to it are published.
+        r if all steps up to it are published; one row per step looked at.
     losses : (steps + 1,) float array
         Training loss along the path, from the start.
     """
@@ -249,37 +249,44 @@ class DescentSums:
 
     Attributes
     ----------
-    last, path : MomentSummary
-        Influences on every step side by side, and the moments of all steps (A.1).
-    width, steps : int
-        Coefficients, and steps.
+    last : tuple of MomentSummary
+        Influences on each step.
+    path : tuple of MomentSummary
+        Moments of all steps up to each of ``path_steps`` (A.1).
+    path_steps : tuple of int
+        Counted from 1.
+    parameters : (steps, d) float array
+        Coefficients after each step.
     losses : (steps + 1,) float array
         Training loss along the path.
     """
 
-    last: MomentSummary
-    path: MomentSummary
-    width: int
-    steps: int
+    last: tuple[MomentSummary, ...]
+    path: tuple[MomentSummary, ...]
+    path_steps: tuple[int, ...]
+    parameters: FloatArray
     losses: FloatArray
 
     def at(self, variance: float = 0.0, noise_multiplier: float = 1.0) -> DescentTape:
         """Return the tape at noise of variance σ² on every published number, counted ν times."""
 
-        def r_of(summary: MomentSummary, moments: range) -> FloatArray:
-            part = summary.select(moments=list(moments))
+        def r_of(part: MomentSummary) -> FloatArray:
             sigma = variance * np.eye(part.dimension) if variance else None
             return np.sqrt(noise_spectrum(part, sigma, noise_multiplier).r2())
 
-        step = self.width
         return DescentTape(
-            last=np.array([r_of(self.last, range(t * step, (t + 1) * step)) for t in range(self.steps)]),
-            path=np.array([r_of(self.path, range((t + 1) * step)) for t in range(self.steps)]),
+            last=np.array([r_of(part) for part in self.last]),
+            path=np.array([r_of(part) for part in self.path]),
             losses=self.losses,
         )
 
 
-def descent_sums(record: GradientDescent, data: Parts, queries: ExpressionQueries | ColumnQueries) -> DescentSums:
+def descent_sums(
+    record: GradientDescent,
+    data: Parts,
+    queries: ExpressionQueries | ColumnQueries,
+    path_steps: Sequence[int] | None = None,
+) -> DescentSums:
     """Run gradient descent on a table and sum the people out.
 
     Parameters
@@ -290,6 +297,8 @@ def descent_sums(record: GradientDescent, data: Parts, queries: ExpressionQuerie
         Everybody, all with the same weight.
     queries : query set
         What is asked.
+    path_steps : sequence of int, optional
+        Steps, counted from 1, up to which the path is looked at; all if left out.
     """
     last = record.model_copy(update={"released": "last"}).fit(data)
     if not isinstance(last, FittedLastIterate):
@@ -301,9 +310,16 @@ def descent_sums(record: GradientDescent, data: Parts, queries: ExpressionQuerie
             f"{steps * width:,}, so choose fewer steps.",
             field="steps",
         )
+    found = summarise(data, queries, _Influences(last))
     path = FittedPath(last.loss, last.rows, last.names, last.descent, last.step_size, last.penalty)
+    whole = summarise(data, queries, path)
+    shown = tuple(range(1, steps + 1)) if path_steps is None else tuple(path_steps)
     return DescentSums(
-        summarise(data, queries, _Influences(last)), summarise(data, queries, path), width, steps, last.descent.losses
+        tuple(found.select(moments=list(range(t * width, (t + 1) * width))) for t in range(steps)),
+        tuple(whole.select(moments=list(range(t * width))) for t in shown),
+        shown,
+        np.asarray(last.descent.path[1:]),
+        last.descent.losses,
     )
 
 

@@ -17,7 +17,6 @@ from privexplorer.errors import DataError, ParameterError
 from privexplorer.records import Number, Scenario, Seed, Trials, field
 from privexplorer.simulation import block_rng
 from privexplorer.simulation.seeds import NOISE
-from privexplorer.studies._asking import Asked, ask
 from privexplorer.studies._leaks import bootstrap
 from privexplorer.studies._predictability import (
     ASSUMPTIONS,
@@ -27,12 +26,15 @@ from privexplorer.studies._predictability import (
     LinearPopulation,
     NoiseLevel,
     OwnTable,
+    People,
+    data_notes,
+    question_words,
+    read_people,
 )
 from privexplorer.studies._release_choices import (
     ANY,
     NUMERIC,
     ColumnName,
-    LeakedShard,
     OneCondition,
     PublishedChoice,
     PublishedMeans,
@@ -47,7 +49,7 @@ from privexplorer.studies.result import Card, Formula, Note, Result, tidy
 from privexplorer.studies.words import listed, plain_markdown, plus_minus, ratio, significant, whole
 
 SHARD, UNIFORM, BIASED, LAG_ZERO, STICKY, ADVERSARY = (
-    "random shard", "independent draws", "biased draws", "sticky walk, as printed", "sticky walk", "picked by hand",
+    "random shard", "uniform draws", "biased draws", "walk, printed", "sticky walk", "hand-picked",
 )  # fmt: skip
 THEORY = (SHARD, UNIFORM, BIASED, LAG_ZERO, STICKY)
 SIMULATED = (SHARD, UNIFORM, BIASED, STICKY, ADVERSARY)
@@ -111,8 +113,10 @@ class Prepared:
     ``theory`` is by attacker; ``stay`` holds the gains of the walk by restart, ``(2, restarts)``: all lags, lag 0.
     """
 
-    asked: Asked
+    people: int
     draws: int
+    name: str
+    notes: tuple[Note, ...]
     theory: dict[str, pr.Predictability]
     attacks: dict[str, pr.PreparedAttack]
     why_none: str
@@ -202,11 +206,12 @@ class Attackers(Study[AttackersScenario]):
 
     def prepare(self, scenario: AttackersScenario, tables: Tables | None) -> Prepared:
         """Sum the people out for every attacker."""
-        asked, people, fitted, queries, _ = ask(
-            scenario.data, tables, scenario.published, scenario.question, LeakedShard(),
-            (scenario.weight_column, scenario.group_column),
+        columns = (
+            *scenario.published.reads, *scenario.question.reads, scenario.weight_column, scenario.group_column,
         )  # fmt: skip
-        own = pr.query_set(queries.expressions[:1], people.table, queries.names[:1])
+        people = read_people(scenario.data, tables, columns)
+        fitted = scenario.published.record(people.table).fit(people.table)
+        own = pr.query_set([scenario.question.expression(people.table)], people.table)
         n = max(2, round(scenario.compromised * people.n))
         if n >= people.n:
             raise ParameterError(
@@ -214,11 +219,10 @@ class Attackers(Study[AttackersScenario]):
                 field="compromised",
             )
         process = processes(scenario, people.table, people.n, n)
-        noises = [pr.Isotropic(std=scenario.noise)] if scenario.noise > 0 else []
         theory, attacks = {}, {}
         why_none = fitted.attack_reason() or ""
         answers = own.evaluate(people.table)
-        law = asked.law(noises, 1.0)
+        law = pr.gaussian_law(scenario.noise**2 * np.eye(fitted.parameters.size), fitted.parameters.size)
         for name, one in process.items():
             summary = None
             if one.supports("theory") is None:
@@ -236,8 +240,10 @@ class Attackers(Study[AttackersScenario]):
         known = 1.0 / (weights * people.n)
         asked_values = answers[:, 0]
         return Prepared(
-            asked=asked,
+            people=people.n,
             draws=n,
+            name=question_words(own.expressions[0].text),
+            notes=data_notes(people),
             theory=theory,
             attacks=attacks,
             why_none=why_none,
@@ -304,11 +310,11 @@ class Attackers(Study[AttackersScenario]):
         base = gains[SHARD]
         times = {name: gains[name] / base if base > 0 else math.nan for name in gains}
         wrong = gains[STICKY] / gains[LAG_ZERO] if gains[LAG_ZERO] > 0 else math.nan
-        n, people = prepared.draws, prepared.asked.n
+        n, people = prepared.draws, prepared.people
         cards = (
             Card(
-                "Random shard",
-                f"γ = {significant(base)}",
+                "Gain of a shard",
+                significant(base, 2),
                 f"{n:,} of {people:,}"[:18],
                 "Realised gain in theory: how much the squared error about the other people drops.",
             ),
@@ -335,8 +341,8 @@ class Attackers(Study[AttackersScenario]):
         shows = (
             f"**{n:,} of {people:,} records** leak; published: {plain_markdown(scenario.published.words)}. With a "
             f"random shard that lowers the squared error about {self.name_of(prepared)} by "
-            f"**{significant(base, 2)}**. With as many biased draws it is {ratio(times[BIASED])} that, with a walk that stays in its group "
-            f"{ratio(times[STICKY])}"
+            f"**{significant(base, 2)}**. With as many biased draws it is {ratio(times[BIASED])} that, with a walk "
+            f"that stays in its group {ratio(times[STICKY])}"
             + (": records that repeat each other leave more to learn. " if times[STICKY] > 1.2 else ". ")
             + f"The printed formula counts no lags; the truth along the walk is {ratio(wrong)} its value. "
             + self.simulated_words(frame, prepared)
@@ -363,13 +369,13 @@ class Attackers(Study[AttackersScenario]):
                 "shown: the attacker treats its records as if they were a random shard.",
                 "Each attack draws its own records and its own noise.",
             ),
-            extra={"draws": n, "times": times, "name": prepared.asked.names[0]},
+            extra={"draws": n, "times": times, "name": prepared.name},
             runs=runs,
         )
 
     def name_of(self, prepared: Prepared) -> str:
         """Name the question in a sentence."""
-        return f"*{plain_markdown(prepared.asked.names[0])}*"
+        return f"*{plain_markdown(prepared.name)}*"
 
     def simulated_words(self, frame: pd.DataFrame, prepared: Prepared) -> str:
         """Say what simulated attackers reach."""
@@ -391,10 +397,10 @@ class Attackers(Study[AttackersScenario]):
 
     def notes(self, scenario: AttackersScenario, prepared: Prepared, frame: pd.DataFrame) -> tuple[Note, ...]:
         """Return what a reader must know."""
-        out = list(prepared.asked.notes)
+        out = list(prepared.notes)
         found = [text for name in THEORY for text in prepared.theory[name].notes]
-        if 10 * prepared.draws > prepared.asked.n:
-            found += pr.IndependentProcess(prepared.asked.n, prepared.draws).notes
+        if 10 * prepared.draws > prepared.people:
+            found += pr.IndependentProcess(prepared.people, prepared.draws).notes
         out += [Note(plain_markdown(text)) for text in dict.fromkeys(found)]
         if prepared.why_none:
             out.append(Note(plain_markdown(prepared.why_none)))
@@ -403,7 +409,7 @@ class Attackers(Study[AttackersScenario]):
             out.append(
                 Note(
                     f"Below the log scale: the simulated attacker gains nothing, or loses, with "
-                    f"{', '.join(rows['x'].astype(str))}."
+                    f"{listed([str(one) for one in rows['x']])}."
                 )
             )
         return tuple(out)
@@ -461,12 +467,12 @@ class Attackers(Study[AttackersScenario]):
         scenario: Any = result.scenario
         looks: list[tuple[Role, str, str]] = [
             ("upper bound", PRINTED, "printed bound"),
-            ("lower bound", TIGHT, "tightest bound"),
+            ("upper bound", TIGHT, "tightest bound"),
             ("private", GAIN, "realised gain"),
             ("attacker", FEASIBLE, "simulated"),
         ]
         if scenario.curves == "all":
-            looks += [("data", SCHWARZ, "Cauchy-Schwarz"), ("local", ORACLE, "oracle")]
+            looks += [("upper bound", SCHWARZ, "Cauchy-Schwarz"), ("data", ORACLE, "oracle")]
         marks = []
         for role, name, label in looks:
             rows = result.series(name, PANELS["leak"])
@@ -489,7 +495,7 @@ class Attackers(Study[AttackersScenario]):
         return Chart(
             f"How much easier “{short_name(result)}” gets, by leak",
             "γ: drop of the squared error, log scale",
-            Axis("leak", "category"),
+            Axis("", "category"),
             Axis("γ", "log"),
             (Panel(tuple(marks)),),
         )
@@ -618,7 +624,7 @@ def walk(scenario: AttackersScenario, table: pr.Table, people: int, draws: int, 
 
 
 def staying(
-    scenario: AttackersScenario, people: Any, own: pr.ExpressionQueries, fitted: pr.FittedRelease,
+    scenario: AttackersScenario, people: People, own: pr.ExpressionQueries, fitted: pr.FittedRelease,
     covariance: FloatArray, draws: int,
 ) -> FloatArray:  # fmt: skip
     """Return the gains of the walk by restart: all lags, and lag 0 alone."""
