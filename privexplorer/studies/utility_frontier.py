@@ -48,7 +48,7 @@ MATCHED, EPSILONS = "at the wanted γ", "equal noise with ε"
 CIRCLE, ELLIPSE = "equal noise, one σ", "calibrated noise, one σ"
 MARKED = (0.1, 0.3, 1.0, 3.0, 10.0)
 """ε that are marked along the curve of equal noise."""
-ANGLES = np.arange(0.0, 180.0, 7.5)
+ANGLES = np.arange(0.0, 180.0, 15.0)
 CURVES = {"printed": "printed bound", "product": "tightest bound", "gain": "realised gain"}
 Measure = Literal["printed", "product", "gain"]
 
@@ -108,9 +108,7 @@ def turned(summary: pr.MomentSummary, angle: float) -> pr.MomentSummary:
 
     A question that everybody answers alike plays no part.
     """
-    spread = np.sqrt(summary.query_variance)
-    scale = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
-    u = np.array([math.cos(math.radians(angle)), math.sin(math.radians(angle))]) * scale
+    u = direction(summary, angle)
     return replace(
         summary,
         query_names=("turned question",),
@@ -119,6 +117,18 @@ def turned(summary: pr.MomentSummary, angle: float) -> pr.MomentSummary:
         scores=np.einsum("rk,k->r", summary.scores, u)[:, None],
         query_binary=np.zeros(1, dtype=np.bool_),
     )
+
+
+def direction(summary: pr.MomentSummary, angle: float) -> FloatArray:
+    """Return the weights of both questions at an angle in degrees."""
+    spread = np.sqrt(summary.query_variance)
+    scale = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+    return np.array([math.cos(math.radians(angle)), math.sin(math.radians(angle))]) * scale
+
+
+def turned_parts(parts: FloatArray, summary: pr.MomentSummary, angle: float) -> FloatArray:
+    """Return the parts of a spectrum for the turned question."""
+    return np.asarray(np.einsum("rk,k->r", parts, direction(summary, angle))[:, None])
 
 
 class UtilityFrontier(Study[FrontierScenario]):
@@ -197,18 +207,16 @@ class UtilityFrontier(Study[FrontierScenario]):
         start = float(getattr(clean, scenario.measure)[0])
         spectra = [pr.noise_spectrum(one, sigma, nu) for sigma in (sandwich, equal)]
         rows: list[tuple[str, Any, Any, Any]] = []
-        shares = np.geomspace(0.02, 0.995, 60)
-        for name, spectrum, cost in (
-            (CALIBRATED, spectra[0], cost_calibrated), (EQUAL, spectra[1], cost_equal)
-        ):  # fmt: skip
-            levels = np.array([pr.noise_level_for(spectrum, float(share)) for share in shares])
-            good = np.isfinite(levels) & (levels > 0)
-            gammas = self.gammas(scenario, one, spectrum, size, nu, levels[good])
-            rows.append((name, cost * levels[good][::-1], gammas[::-1], 0.0))
+        # calibrated noise follows r = ρ/√(1 + ν level); equal noise is followed between the same shares of ρ
+        levels = (np.geomspace(0.02, 0.995, 60)[::-1] ** -2.0 - 1.0) / nu
+        along = self.gammas(scenario, one, spectra[0], size, nu, levels)
+        rows.append((CALIBRATED, cost_calibrated * levels, along, 0.0))
+        ends = [pr.noise_level_for(spectra[1], share) for share in (0.995, 0.02)]
+        if 0 < ends[0] < ends[1] < math.inf:
+            grid = np.geomspace(ends[0], ends[1], 60)
+            rows.append((EQUAL, cost_equal * grid, self.gammas(scenario, one, spectra[1], size, nu, grid), 0.0))
         if prepared.accuracy is not None:
-            levels = np.array([pr.noise_level_for(spectra[0], float(share)) for share in shares])
-            gammas = self.gammas(scenario, one, spectra[0], size, nu, levels)
-            rows.append((BOUND, prepared.accuracy.bound / unit * levels[::-1], gammas[::-1], 0.0))
+            rows.append((BOUND, prepared.accuracy.bound / unit * levels, along, 0.0))
         wanted = [
             (
                 matched.first_error / unit,
@@ -287,12 +295,16 @@ class UtilityFrontier(Study[FrontierScenario]):
         self, asked: Asked, gram: FloatArray, sandwich: FloatArray, equal: FloatArray, kept: float, nu: float
     ) -> FloatArray:
         """Return the price of equal noise over that of calibrated noise in all directions of the question."""
-        found = [
-            pr.equal_predictability(
-                turned(asked.summary, float(angle)), gram, sandwich, equal, kept, noise_multiplier=nu
-            ).ratio
-            for angle in ANGLES
-        ]
+        price = (kept**-2.0 - 1.0) / nu * pr.excess_error(gram, sandwich)
+        slope = pr.excess_error(gram, equal)
+        whole = pr.noise_spectrum(asked.summary, equal, nu)
+        found = []
+        for angle in ANGLES:
+            one = turned(asked.summary, float(angle))
+            spectrum = replace(
+                whole, variance=one.query_variance, parts=turned_parts(whole.parts, asked.summary, angle)
+            )
+            found.append(pr.noise_level_for(spectrum, kept) * slope / price)
         return np.array(found)
 
     def shape_frame(self, matched: pr.EqualPredictability, sandwich: FloatArray, equal: FloatArray) -> pd.DataFrame:
@@ -330,7 +342,7 @@ class UtilityFrontier(Study[FrontierScenario]):
 
         known = ratios[np.isfinite(ratios) & (ratios > 0)]
         wins = float((known < 1).mean()) if known.size else math.nan
-        what = "of the squared error" if relative else "squared error"
+        what = "of squared error" if relative else "squared error"
         cheaper = "neither" if not matched.ratio > 0 else EQUAL if matched.ratio < 1 else CALIBRATED
         cards = (
             Card("Calibrated noise", price(first), what[:18], "Its excess error at the γ that you allow."),
@@ -475,10 +487,11 @@ class UtilityFrontier(Study[FrontierScenario]):
         x, y = rows_of(EPSILONS)
         if x.size:
             texts = [f"ε = {epsilon:g}" for epsilon in MARKED]
-            marks.append(Points("data", x, y, EPSILONS, text=texts, hover=f"{EPSILONS}: γ {{y}}", size=7))
+            marks.append(Points("non-private", x, y, EPSILONS, text=texts, hover=f"{EPSILONS}: γ {{y}}", size=7))
         x, y = rows_of(MATCHED)
         if x.size:
-            marks.append(Points("truth", x, y, MATCHED, hover="at the wanted γ: {y}"))
+            texts = [f"{significant(float(value), 2)}{'%' if result.extra['relative'] else ''}" for value in x]
+            marks.append(Points("data", x, y, MATCHED, text=texts, hover="at the wanted γ: {y}"))
         named = CURVES[scenario.measure]
         top = f"{percent(scenario.kept)} of r"
         level = float(y[0]) if y.size else None
