@@ -14,13 +14,20 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+from numpy.polynomial import Polynomial
 from numpy.typing import ArrayLike
 
 from privexplorer.arrays import BoolArray, FloatArray, IntArray
 from privexplorer.causal._sums import einsum, expit
-from privexplorer.causal.bases import Basis
+from privexplorer.causal.bases import Basis, Hermite, Legendre, Linear
 from privexplorer.causal.estimate import normal_quantile
-from privexplorer.causal.mechanisms import AlphaIdentity, FiniteMechanism, Mechanism
+from privexplorer.causal.mechanisms import (
+    AlphaIdentity,
+    FiniteMechanism,
+    GaussianAddition,
+    LaplaceAddition,
+    Mechanism,
+)
 from privexplorer.errors import ConvergenceError, DataError, ParameterError, UnsupportedCombination
 
 _NEWTON_STEPS = 50
@@ -1129,6 +1136,64 @@ def private_moments(
     return MomentEstimate(coefficients, covariance, design.names, design.n, residual, tuple(flags))
 
 
+def added_noise_moments(
+    mechanism: LaplaceAddition | GaussianAddition,
+    z: ArrayLike,
+    response: ArrayLike,
+    basis: Linear | Legendre | Hermite,
+) -> MomentEstimate:
+    """Estimate a polynomial regression on one column to which noise was added (Prop. 2, Sec. 10.5; derived).
+
+    The inverse acts on polynomials term by term: h - b²h'' for Laplace noise, the Hermite correction for normal noise.
+
+    Parameters
+    ----------
+    mechanism : LaplaceAddition or GaussianAddition
+        The added noise, one column.
+    z, response : (n,) array
+        Noisy values and the regressed variable.
+    basis : Linear, Legendre or Hermite
+        Polynomials of one column.
+
+    Returns
+    -------
+    MomentEstimate
+        Coefficients with the sandwich covariance.
+
+    Raises
+    ------
+    DataError
+        If lengths differ, values are not finite or the moments cannot be solved.
+    """
+    released = np.asarray(z, dtype=np.float64)
+    if released.ndim != 1 or len(released) == 0:
+        raise DataError("Added noise is undone for one column with at least one record.")
+    n = len(released)
+    released, y = _numbers(released, n, "shown column"), _numbers(response, n, "outcome")
+    functions = basis.polynomials()
+    plain = np.stack([_without_noise(mechanism, p)(released) for p in functions], axis=1)
+    squares = np.stack(
+        [np.stack([_without_noise(mechanism, p * q)(released) for q in functions], axis=1) for p in functions], axis=1
+    )
+    gram = squares.mean(axis=0)
+    coefficients, _ = stabilised_solve(gram, (plain * y[:, None]).mean(axis=0), 0.0)
+    moments = plain * y[:, None] - einsum("nij,j->ni", squares, coefficients)
+    bread: FloatArray = np.asarray(np.linalg.inv(gram), dtype=np.float64)
+    covariance = einsum("ij,jk,lk->il", bread, einsum("ni,nj->ij", moments, moments) / n, bread) / n
+    flags: tuple[str, ...] = ()
+    if float(np.linalg.eigvalsh((gram + gram.T) / 2)[0]) <= 0:
+        flags = ("The noise hides some direction of the regression: coefficients and intervals are unstable.",)
+    return MomentEstimate(coefficients, covariance, basis.names, n, float(np.max(np.abs(moments.mean(axis=0)))), flags)
+
+
+def _without_noise(mechanism: LaplaceAddition | GaussianAddition, p: Polynomial) -> Polynomial:
+    if isinstance(mechanism, GaussianAddition):
+        return Polynomial(mechanism.invert_polynomial(p.coef))
+    if mechanism.scales.size != 1:
+        raise ParameterError("Added noise is undone for one column at a time.")
+    return p - float(mechanism.scales[0]) ** 2 * p.deriv(2)
+
+
 def linear_slope_variance(
     slope: float, noise_std: float, reference_std: float, keep_probability: float | FloatArray
 ) -> float | FloatArray:
@@ -1240,6 +1305,7 @@ __all__ = [
     "MomentEstimate",
     "PrivateDesign",
     "SignedNodes",
+    "added_noise_moments",
     "arm_regressions",
     "check_basis_size",
     "choose_basis_size",

@@ -21,8 +21,8 @@ UNIFORM = UniformNoise(-1, 1)
 
 
 def test_slope_by_private_moments_has_its_variance_and_coverage() -> None:
-    """Spec 6.3: mean 2, n · variance 32, sandwich 32, coverage 0.95; 2000 fits of 3000 records."""
-    fits, n = 2000, 3000
+    """Spec 6.3: mean 2, n · variance 32, sandwich 32, coverage 0.95; 2000 fits of 2000 records."""
+    fits, n = 2000, 2000
     law, mechanism = SlopeLaw(2.0, 0.0, 1.0), AlphaIdentity(0.5, GaussianNoise(0, 1))
     rng = np.random.default_rng(0)
     slopes, errors = np.empty(fits), np.empty(fits)
@@ -43,7 +43,7 @@ def test_slope_by_private_moments_has_its_variance_and_coverage() -> None:
     assert np.mean(np.abs(slopes - 2) < 1.959964 * 0.8 * errors) < 0.95 - 3 * math.sqrt(0.95 * 0.05 / fits)
 
 
-@pytest.mark.parametrize("keep", [1.0, 0.5])
+@pytest.mark.parametrize("keep", [1.0, pytest.param(0.5, marks=pytest.mark.slow)])
 def test_regression_and_representer_have_root_n_rates(keep: float) -> None:
     """Cor. 2-5: root mean square errors of the fitted line and of the representer halve when n is fourfold.
 
@@ -52,7 +52,7 @@ def test_regression_and_representer_have_root_n_rates(keep: float) -> None:
     """
     mechanism, basis = AlphaIdentity(keep, UNIFORM), Legendre(-1, 1, 2)
     nodes, p, mu = LAW_C.table()
-    sizes, fits = ((4000, 16_000), 120) if keep == 1 else ((24_000, 96_000), 50)
+    sizes, fits = ((4000, 16_000), 120) if keep == 1 else ((20_000, 80_000), 40)
     functions = basis.evaluate(nodes)
     truth_line, truth_odds = mu[1], np.exp(LAW_C.log_odds(nodes)) / LAW_C.treated_share
     line, odds = [], []
@@ -68,7 +68,7 @@ def test_regression_and_representer_have_root_n_rates(keep: float) -> None:
             total[1] += np.sum(p[0] * (np.exp(functions @ theta) / d.mean() - truth_odds) ** 2)
         line.append(math.sqrt(total[0] / fits))
         odds.append(math.sqrt(total[1] / fits))
-    for errors in (line, odds):  # standard error of the slope: 0.07 and 0.1; a rate of n^(-1/4) would be refused
+    for errors in (line, odds):  # standard error of the slope: 0.07 to 0.1; a rate of n^(-1/4) would be refused
         assert math.log(errors[1] / errors[0]) / math.log(4) == pytest.approx(-0.5, abs=0.2)
 
 
@@ -114,8 +114,8 @@ def test_erratum_6_the_gradient_has_a_minus_sign() -> None:
 
 def test_kernel_curve_has_variance_of_order_one_over_n_keep_squared_and_the_same_bias() -> None:
     """Spec 6.3: integrated variance · n · keep² is steady in n, grows slowly as the keep probability falls."""
-    law, fits, h = CurveLaw(), 80, 0.12
-    grid = np.linspace(-0.9, 0.9, 16)
+    law, fits, h = CurveLaw(), 60, 0.12
+    grid = np.linspace(-0.9, 0.9, 13)
     scaled, bias, reported = {}, {}, {}
     for keep in (0.25, 0.5, 1.0):
         mechanism = AlphaIdentity(keep, UNIFORM)

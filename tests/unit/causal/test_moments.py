@@ -14,6 +14,7 @@ from privexplorer.causal.bases import Additive, Hermite, Legendre, Linear, OneHo
 from privexplorer.causal.mechanisms import (
     AlphaIdentity,
     FiniteMechanism,
+    GaussianAddition,
     GaussianNoise,
     LaplaceAddition,
     MixedNoise,
@@ -414,6 +415,45 @@ def test_mixed_columns_go_through_products_and_sums() -> None:
     assert full.std_error.max() < 0.1
     small = pm.private_design(mechanism, z, Additive(parts))
     assert small.names == ("1", "x1:P1", "x2:[1]")
+
+
+# ---------------------------------------------------------------- added noise
+
+
+@pytest.mark.parametrize("mechanism", [LaplaceAddition(0.5), GaussianAddition(0.6)])
+@pytest.mark.parametrize("basis", [Linear(), Legendre(-2, 2, 3), Hermite(3)])
+def test_polynomials_are_fitted_through_added_noise(mechanism, basis) -> None:
+    rng = np.random.default_rng(19)
+    n = 40_000
+    x = rng.standard_normal(n)
+    y = 1 + 2 * x + (basis.size - 2) * 0.7 * x**2 + rng.standard_normal(n)
+    z = mechanism.privatise(x, rng)
+    fit = pm.added_noise_moments(mechanism, z, y, basis)
+    at = np.array([-1.0, 0.3, 1.2])
+    truth = 1 + 2 * at + (basis.size - 2) * 0.7 * at**2
+    for row, value in zip(basis.evaluate(at), truth, strict=True):
+        found, std_error = fit.combination(row)
+        assert abs(found - value) < 3.5 * std_error
+        assert std_error < 0.06
+    naive = np.polynomial.Polynomial.fit(z, y, basis.size - 1)(at)
+    assert np.abs(naive - truth).max() > 0.3
+    assert fit.flags == ()
+
+
+def test_added_noise_of_a_straight_line_is_the_classical_correction() -> None:
+    """The slope is Cov(z, y)/(Var z - noise variance), whatever the law of the noise."""
+    rng = np.random.default_rng(20)
+    x = rng.standard_normal(500)
+    y = 2 * x + rng.standard_normal(500)
+    for mechanism, variance in ((LaplaceAddition(0.5), 0.5), (GaussianAddition(0.5), 0.25)):
+        z = mechanism.privatise(x, rng)
+        slope = pm.added_noise_moments(mechanism, z, y, Linear()).coefficients[1]
+        assert slope == pytest.approx(np.cov(z, y, bias=True)[0, 1] / (z.var() - variance))
+    assert "unstable" in pm.added_noise_moments(GaussianAddition(5.0), z, y, Linear()).flags[0]
+    with pytest.raises(DataError, match="one column"):
+        pm.added_noise_moments(LaplaceAddition(0.5), np.zeros((2, 2)), np.zeros(2), Linear())
+    with pytest.raises(ParameterError, match="one column at a time"):
+        pm.added_noise_moments(LaplaceAddition([0.5, 0.5]), z, y, Linear())
 
 
 # ---------------------------------------------------------------- notes on the source
