@@ -258,8 +258,8 @@ def tabulate(
     parts = _fold_number(folds)
     columns = [np.asarray(outcome), np.asarray(treatment), np.asarray(released)]
     _same_length(columns)
-    y = _numbers(columns[0])
-    gaps = [np.isnan(y), _missing(columns[1]), _missing(columns[2])]
+    y = outcome_numbers(columns[0])
+    gaps = [np.isnan(y), missing_rows(columns[1]), missing_rows(columns[2])]
     kept, dropped = _kept(gaps, missing)
     own_folds = None if fold_ids is None else np.asarray(fold_ids)
     if own_folds is not None and own_folds.shape != y.shape:
@@ -273,8 +273,8 @@ def tabulate(
         raise DataError(
             f"The outcome column must be numeric and finite; row {int(np.argmax(np.isinf(y))) + 1:,} is not."
         )
-    d, arms = _arms(columns[1], treated)
-    labels, z = _codes(columns[2], levels)
+    d, arms = arm_codes(columns[1], treated)
+    labels, z = category_codes(columns[2], levels)
     size = len(labels)
     if own_folds is None:
         fold = (np.random.default_rng(0) if rng is None else rng).integers(parts, size=y.size)
@@ -340,12 +340,12 @@ def _same_length(columns: Sequence[NDArray[Any]]) -> None:
         )
 
 
-def _numbers(column: NDArray[Any]) -> FloatArray:
-    """Return the outcome as numbers, missing ones as NaN."""
+def outcome_numbers(column: NDArray[Any]) -> FloatArray:
+    """Return the outcome column (n,) as numbers, missing ones as NaN (DataError if it holds anything else)."""
     if column.dtype.kind in "buif":
         return column.astype(np.float64)
     if column.dtype.kind == "O":
-        gaps = _missing(column)
+        gaps = missing_rows(column)
         if all(isinstance(value, (int, float, np.number, np.bool_)) for value in column[~gaps]):
             filled = np.full(column.shape, np.nan)
             filled[~gaps] = column[~gaps].astype(np.float64)
@@ -356,8 +356,8 @@ def _numbers(column: NDArray[Any]) -> FloatArray:
     raise DataError(f"The outcome column must be numeric; it holds {strange!r}.")
 
 
-def _missing(column: NDArray[Any]) -> BoolArray:
-    """Return where a value is missing: not a number, nothing, or an empty date."""
+def missing_rows(column: NDArray[Any]) -> BoolArray:
+    """Return where a value of a column (n,) is missing: not a number, nothing, or an empty date."""
     kind = column.dtype.kind
     if kind == "f":
         return np.asarray(np.isnan(column))
@@ -385,8 +385,14 @@ def _kept(gaps: Sequence[BoolArray], missing: _Missing) -> tuple[BoolArray | Non
     return ~gone, number
 
 
-def _arms(column: NDArray[Any], treated: Hashable | None) -> tuple[IntArray, tuple[Hashable, Hashable]]:
-    """Return the treatment as 0 and 1, and the two labels."""
+def arm_codes(column: NDArray[Any], treated: Hashable | None) -> tuple[IntArray, tuple[Hashable, Hashable]]:
+    """Return the treatment (n,) as 0 and 1, and the labels of untreated and treated.
+
+    Raises
+    ------
+    DataError
+        If there are not exactly two values, or it is not clear which of them means treated.
+    """
     if column.dtype.kind in "bui" and column.min() >= 0 and column.max() <= 1:
         low, high = bool(column.min()), bool(column.max())
         found: list[Any] = sorted({int(low), int(high)})
@@ -437,8 +443,14 @@ def _shown(values: Sequence[Any]) -> str:
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
 
 
-def _codes(column: NDArray[Any], levels: int | Sequence[Hashable]) -> tuple[tuple[Hashable, ...], IntArray]:
-    """Return the labels and the code of every released value."""
+def category_codes(column: NDArray[Any], levels: int | Sequence[Hashable]) -> tuple[tuple[Hashable, ...], IntArray]:
+    """Return the labels, and the code 0, ..., J - 1 of every value of a column (n,).
+
+    Raises
+    ------
+    DataError
+        If two labels are the same, there are fewer than two, or a value is none of them (five are shown).
+    """
     if isinstance(levels, (int, np.integer)):
         labels: tuple[Hashable, ...] = tuple(range(whole_number(levels, "The number of categories", "levels", least=2)))
     else:
@@ -486,4 +498,14 @@ def _both_arms(sizes: NDArray[Any]) -> None:
             raise DataError(f"There are no {name} units.")
 
 
-__all__ = ["FEW_VALUES", "CellSums", "DiscreteCounts", "sums_of_counts", "tabulate"]
+__all__ = [
+    "FEW_VALUES",
+    "CellSums",
+    "DiscreteCounts",
+    "arm_codes",
+    "category_codes",
+    "missing_rows",
+    "outcome_numbers",
+    "sums_of_counts",
+    "tabulate",
+]

@@ -72,7 +72,7 @@ def private_scores(inverse: FloatArray, scores: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Nuisances:
+class CellFit:
     """Fitted law of treatment and category, regressions and propensity.
 
     Attributes
@@ -98,7 +98,7 @@ class Nuisances:
         return np.asarray(self.share[0] + self.share[1])
 
 
-def fit(share: FloatArray, outcome: FloatArray) -> Nuisances:
+def fit(share: FloatArray, outcome: FloatArray) -> CellFit:
     """Return regressions and propensity of an unmixed table (step 2 of section 2.3).
 
     Parameters
@@ -113,7 +113,7 @@ def fit(share: FloatArray, outcome: FloatArray) -> Nuisances:
     regression = _ratio(outcome, share, mean[:, None])
     both = share[0] + share[1]
     propensity = _ratio(share[1], both, arm[1][None])
-    return Nuisances(share, regression, propensity, arm[1])
+    return CellFit(share, regression, propensity, arm[1])
 
 
 def _ratio(part: FloatArray, whole: FloatArray, otherwise: FloatArray) -> FloatArray:
@@ -124,9 +124,9 @@ def _ratio(part: FloatArray, whole: FloatArray, otherwise: FloatArray) -> FloatA
     return np.where(zero, otherwise, part / np.where(zero, 1.0, whole))
 
 
-def clip(nuisances: Nuisances, trim: float, low: float | FloatArray, high: float | FloatArray) -> Nuisances:
+def clip(nuisances: CellFit, trim: float, low: float | FloatArray, high: float | FloatArray) -> CellFit:
     """Return the nuisances with the propensity kept in [trim, 1 - trim] and the regressions in [low, high]."""
-    return Nuisances(
+    return CellFit(
         nuisances.share,
         np.clip(nuisances.regression, low, high),
         np.clip(nuisances.propensity, trim, 1.0 - trim),
@@ -148,7 +148,7 @@ def trim_level(keep_probability: float, records: int) -> float:
 # --- scores -----------------------------------------------------------------------------------------------------
 
 
-def _parts(target: CausalTarget, at: Nuisances, slope: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _parts(target: CausalTarget, at: CellFit, slope: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return A(d, x) and B(d, x), (2, J, ...), of the uncentred score."""
     treated = np.where(at.treated_share > 0, at.treated_share, np.nan)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -159,7 +159,7 @@ def _parts(target: CausalTarget, at: Nuisances, slope: FloatArray) -> tuple[Floa
     return a, b
 
 
-def value_and_slope(target: CausalTarget, at: Nuisances) -> tuple[FloatArray, FloatArray]:
+def value_and_slope(target: CausalTarget, at: CellFit) -> tuple[FloatArray, FloatArray]:
     """Return P f and e = P ∂f/∂γ under the fitted law, both (...)."""
     a, b = _parts(target, at, np.zeros_like(at.treated_share))
     with np.errstate(invalid="ignore", over="ignore"):
@@ -167,7 +167,7 @@ def value_and_slope(target: CausalTarget, at: Nuisances) -> tuple[FloatArray, Fl
     return value, target.slope(value, np.where(at.treated_share > 0, at.treated_share, np.nan))
 
 
-def plug_in(target: CausalTarget, at: Nuisances) -> tuple[FloatArray, FloatArray, FloatArray]:
+def plug_in(target: CausalTarget, at: CellFit) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the plug-in value and the centred influence function A(d, x) y + B(d, x) (Prop. 4, steps 4 and 5).
 
     Returns
@@ -198,7 +198,7 @@ def mean_square(slopes: FloatArray, offsets: FloatArray, sums: CellSums) -> Floa
 
 
 def estimate_with_error(
-    target: CausalTarget, at: Nuisances, inverse: FloatArray | None, sums: CellSums
+    target: CausalTarget, at: CellFit, inverse: FloatArray | None, sums: CellSums
 ) -> tuple[FloatArray, FloatArray]:
     """Return the plug-in value and its standard error; ``inverse`` None takes the released value for the true one."""
     value, a, b = plug_in(target, at)
@@ -381,7 +381,7 @@ def margin_repair(size: FloatArray, matrix: FloatArray) -> FloatArray:
     return likelihood_repair(size, matrix).probabilities
 
 
-def fit_table(table: FloatArray, values: FloatArray) -> Nuisances:
+def fit_table(table: FloatArray, values: FloatArray) -> CellFit:
     """Return the nuisances of a (Y, 2, J, ...) table of probabilities."""
     grid = values.reshape((-1,) + (1,) * (table.ndim - 1))
     return fit(table.sum(axis=0), np.asarray((table * grid).sum(axis=0)))
@@ -538,13 +538,13 @@ def _checked_trim(trim: float) -> float:
     return trim
 
 
-def _observed(counts: DiscreteCounts) -> Nuisances:
+def _observed(counts: DiscreteCounts) -> CellFit:
     """Return the fit that takes the released category for the true one."""
     records = counts.sums.size.sum()
     return fit(counts.sums.size / records, counts.sums.total / records)
 
 
-def _impossible(at: Nuisances, table: FloatArray | None, low: float, high: float) -> tuple[bool, float]:
+def _impossible(at: CellFit, table: FloatArray | None, low: float, high: float) -> tuple[bool, float]:
     """Return whether the unmixed table is no law, and its smallest cell (step 3 of section 2.3)."""
     cells = at.share if table is None else table
     smallest = float(cells.min())
@@ -554,7 +554,7 @@ def _impossible(at: Nuisances, table: FloatArray | None, low: float, high: float
 
 
 def _overlap(
-    at: Nuisances, counts: DiscreteCounts, mechanism: AlphaIdentity | FiniteMechanism, trim: float
+    at: CellFit, counts: DiscreteCounts, mechanism: AlphaIdentity | FiniteMechanism, trim: float
 ) -> tuple[list[str], list[str], dict[str, float]]:
     """Return flags and notes about overlap; refuse when treated and untreated people are hardly ever alike."""
     flags: list[str] = []
@@ -595,7 +595,7 @@ def _noise_shares(mechanism: AlphaIdentity | FiniteMechanism, levels: int) -> Fl
     return np.full(levels, 1.0 / levels)
 
 
-def _unsupported(unmixed: Nuisances, fitted: Nuisances, counts: DiscreteCounts, channel: FiniteMechanism) -> str:
+def _unsupported(unmixed: CellFit, fitted: CellFit, counts: DiscreteCounts, channel: FiniteMechanism) -> str:
     """Name categories that nobody seems to have although noise shows them (E4): within two standard errors of none."""
     shown = counts.sums.size.sum(axis=0) / counts.records
     square = np.asarray((channel.inverse**2 * shown).sum(axis=1))
@@ -613,9 +613,9 @@ def _unsupported(unmixed: Nuisances, fitted: Nuisances, counts: DiscreteCounts, 
 
 
 __all__ = [
+    "CellFit",
     "LikelihoodFit",
     "Method",
-    "Nuisances",
     "Repair",
     "clip",
     "discrete_estimate",

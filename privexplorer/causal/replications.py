@@ -13,8 +13,8 @@ import numpy as np
 from privexplorer.arrays import BoolArray, FloatArray, IntArray
 from privexplorer.causal.counts import CellSums, sums_of_counts
 from privexplorer.causal.discrete import (
+    CellFit,
     Method,
-    Nuisances,
     estimate_with_error,
     fit,
     fit_table,
@@ -352,12 +352,12 @@ def analyse_tables(
 
 def _repaired(
     counts: IntArray,
-    unmixed: Nuisances,
+    unmixed: CellFit,
     wrong: BoolArray,
     channel: FiniteMechanism,
     values: FloatArray,
     pseudo_count: float,
-) -> Nuisances:
+) -> CellFit:
     """Return the unmixed fits with the likelihood solution wherever it is needed."""
     where = np.ones_like(wrong) if pseudo_count else wrong
     if not where.any():
@@ -371,7 +371,7 @@ def _repaired(
         mixed = np.array(getattr(unmixed, name))
         mixed[..., where] = getattr(better, name)
         parts.append(mixed)
-    return Nuisances(*parts)
+    return CellFit(*parts)
 
 
 __all__ = [

@@ -15,11 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privexplorer.arrays import BoolArray, FloatArray, IntArray
-from privexplorer.causal.counts import _arms as arm_codes
-from privexplorer.causal.counts import _codes as category_codes
-from privexplorer.causal.counts import _missing as missing_rows
-from privexplorer.causal.counts import _numbers as outcome_numbers
-from privexplorer.causal.counts import tabulate
+from privexplorer.causal.counts import arm_codes, category_codes, missing_rows, outcome_numbers, tabulate
 from privexplorer.causal.crossfit import LearnerName, Learners, Rung, causal_target, climb, cross_fit, fold_labels
 from privexplorer.causal.discrete import discrete_estimate
 from privexplorer.causal.estimate import Estimate

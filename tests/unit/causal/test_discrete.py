@@ -329,6 +329,25 @@ def test_impossible_tables_are_repaired_and_said():
     assert any("pull the answer" in note for note in pulled.notes)
 
 
+def test_an_outcome_of_several_values_is_repaired_as_a_table():
+    law = FiniteLaw.random(np.random.default_rng(9), outcomes=4)
+    mechanism = half(0.25)
+    y, d, z = records(law, mechanism, 500, 3)
+    counts = tabulate(y, d, z, 3)
+    assert unmix_table(mechanism.finite().inverse, counts.counts).min() < 0
+    found = discrete_estimate(counts, mechanism, ATE())
+    assert found.method == "likelihood"
+    table = found.nuisances["table"]
+    assert table.shape == (4, 2, 3)
+    assert table.min() >= 0
+    np.testing.assert_allclose(
+        table.sum(axis=2), counts.counts.sum(axis=2) / 500, atol=1e-12
+    )  # what was published stays
+    means = (table * counts.values[:, None, None]).sum(axis=0) / table.sum(axis=0)
+    assert found.value == pytest.approx((table.sum(axis=(0, 1)) * (means[1] - means[0])).sum(), rel=1e-10)
+    assert y.min() <= means.min() <= means.max() <= y.max()
+
+
 def test_possible_tables_are_not_repaired():
     table = np.array([[[180, 130, 60], [40, 60, 50]], [[50, 70, 60], [70, 110, 120]]])
     found = discrete_estimate(DiscreteCounts.from_counts(table), half(0.6), ATE())
