@@ -593,7 +593,7 @@ def ball_families(suprema: FloatArray) -> Answer:
     return Answer(
         curves,
         tuple(verdicts),
-        (Note(pr.LIPSCHITZ_NOTE, "warning", "Theorem 5.4 reads the same with L for B (E7)"),),
+        (Note(pr.LIPSCHITZ_NOTE, "info", "Theorem 5.4 reads the same with L for B (E7)"),),
         (
             Formula(
                 "Ball of radius B",

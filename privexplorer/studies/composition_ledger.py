@@ -349,7 +349,6 @@ class CompositionLedger(Study[CompositionLedgerScenario]):
         for title in (FORWARD, REVERSE):
             marks: list[Any] = []
             looks: tuple[tuple[str, Role, str], ...] = (
-                (ALONE, "non-private", "alone"),
                 (ADDED, "attacker", "after the<br>earlier ones"),
                 (CHAIN, "upper bound", "chain bound"),
                 (JOINT, "truth", "all at once"),
@@ -358,10 +357,17 @@ class CompositionLedger(Study[CompositionLedgerScenario]):
                 rows = result.series(name, title)
                 marks.append(
                     Bars(
-                        role, [str(x) for x in rows["x"]], rows["y"].to_numpy(dtype=float), name, label,
+                        role, [str(x) for x in rows["x"]], rows["y"].to_numpy(dtype=float), name, label, stack=True,
                         hover=f"{name}: {{y}}",
                     )
                 )  # fmt: skip
+            rows = result.series(ALONE, title)
+            marks.append(
+                Points(
+                    "non-private", [str(x) for x in rows["x"]], rows["y"].to_numpy(dtype=float), ALONE, "alone",
+                    open=True, hover="alone: {y}",
+                )
+            )  # fmt: skip
             before = result.series(BEFORE, title)
             if len(before):
                 marks.append(

@@ -54,12 +54,19 @@ BOUND, LOOSE, PRINTED, SIMULATED, FAMILY = (
 )  # fmt: skip
 COMPUTED, SIMULATED_FAMILY = "these questions", "simulated, these questions"
 LEVEL, QUANTILE, TAIL, TAIL_PRINTED, GAP = (
-    "level of Theorem A.23", "simulated quantile", "bound at level δ", "printed bound at level δ",
+    "level of Theorem A.23", "simulated quantile of the error", "bound at level δ", "printed bound at level δ",
     "simulated quantile of the gap",
 )  # fmt: skip
-EXACT, CORRECTED, COMPLEXITY_PRINTED, YOURS = "exact", "bound", "as printed", "your features"
+EXACT, CORRECTED, COMPLEXITY_PRINTED, YOURS = (
+    "exact complexity", "bound on complexity", "complexity as printed", "your features",
+)  # fmt: skip
 VIEWS = {"bounds": "Bounds", "complexity": "Complexity", "tail": "With what probability"}
-GROUPS = {view: f"{view}: " for view in VIEWS}
+GROUPS = {
+    "bounds": (BOUND, LOOSE, PRINTED, SIMULATED, FAMILY, COMPUTED, SIMULATED_FAMILY),
+    "complexity": (EXACT, CORRECTED, COMPLEXITY_PRINTED, YOURS),
+    "tail": (LEVEL, QUANTILE, TAIL, TAIL_PRINTED, GAP),
+}
+"""Series of each view."""
 
 
 class OneProcess(Record):
@@ -329,10 +336,7 @@ class QueryFamilies(Study[QueryFamiliesScenario]):
             "complexity": self.complexity_rows(scenario, prepared, worked),
             "tail": self.tail_rows(scenario, worked),
         }
-        frame = pd.concat(
-            [tidy([(GROUPS[view] + name, *rest) for name, *rest in some]) for view, some in rows.items()],
-            ignore_index=True,
-        )
+        frame = pd.concat([tidy(some) for some in rows.values()], ignore_index=True)
         shows, cards = _told(scenario, prepared, worked)
         return Result(
             study=self.id,
@@ -446,7 +450,7 @@ class QueryFamilies(Study[QueryFamiliesScenario]):
 
     def numbers(self, result: Result, view: str) -> pd.DataFrame:
         """Rows of one view."""
-        return result.frame[result.frame["series"].str.startswith(GROUPS[view])]
+        return result.frame[result.frame["series"].isin(GROUPS[view])]
 
     def chart(self, result: Result, view: str) -> Chart:
         """Describe bounds, complexity or tails."""
@@ -459,9 +463,9 @@ class QueryFamilies(Study[QueryFamiliesScenario]):
         scenario: Any = result.scenario
         if scenario.shape == "finite":
             marks: tuple[Any, ...] = (
-                _line(result, "bounds", FAMILY, "upper bound", "Theorem 5.1", "bound for {x} pairs: {y}"),
-                _points(result, "bounds", COMPUTED, "upper bound", None, "bound for these questions: {y}"),
-                _points(result, "bounds", SIMULATED_FAMILY, "attacker", None, "simulated worst gain: {y} ± {e}"),
+                _line(result, FAMILY, "upper bound", "Theorem 5.1", "bound for {x} pairs: {y}"),
+                _points(result, COMPUTED, "upper bound", None, "bound for these questions: {y}"),
+                _points(result, SIMULATED_FAMILY, "attacker", None, "simulated worst gain: {y} ± {e}"),
             )
             return Chart(
                 "Worst question of a list: γ",
@@ -472,11 +476,11 @@ class QueryFamilies(Study[QueryFamiliesScenario]):
             )
         ball = "L1 ball" if scenario.shape == "l1" else "Euclidean ball"
         lines = (
-            _line(result, "bounds", LOOSE, "upper bound", "5.2 and 5.4", "Theorem 5.2, and 5.4 with L = B: {y}"),
-            _line(result, "bounds", BOUND, "upper bound", "A.21", "Theorem A.21: {y}", dash="9px,4px"),
-            _line(result, "bounds", PRINTED, "upper bound", "5.2 printed", "Theorem 5.2 printed: {y}", dash="2px,6px"),
+            _line(result, LOOSE, "upper bound", "5.2 and 5.4", "Theorem 5.2, and 5.4 with L = B: {y}"),
+            _line(result, BOUND, "upper bound", "A.21", "Theorem A.21: {y}", dash="9px,4px"),
+            _line(result, PRINTED, "upper bound", "5.2 printed", "Theorem 5.2 printed: {y}", dash="2px,6px"),
             _line(
-                result, "bounds", SIMULATED, "attacker", "simulated<br>supremum", "worst gain: {y} ± {e}", main=True
+                result, SIMULATED, "attacker", "simulated<br>supremum", "worst gain: {y} ± {e}", main=True
             ),
         )  # fmt: skip
         return Chart(
@@ -491,15 +495,13 @@ class QueryFamilies(Study[QueryFamiliesScenario]):
         """Describe the Gaussian complexity by dimension."""
         scenario: Any = result.scenario
         marks = [
-            _line(result, "complexity", CORRECTED, "upper bound", "bound", "bound: {y}"),
-            _line(result, "complexity", EXACT, "truth", "exact", "exact: {y}", main=True),
+            _line(result, CORRECTED, "upper bound", "bound", "bound: {y}"),
+            _line(result, EXACT, "truth", "exact", "exact: {y}", main=True),
         ]
         if scenario.shape != "l2":
-            marks.append(
-                _line(result, "complexity", COMPLEXITY_PRINTED, "lower bound", "as printed", "as printed: {y}")
-            )
+            marks.append(_line(result, COMPLEXITY_PRINTED, "lower bound", "as printed", "as printed: {y}"))
         what = {"l2": "Euclidean ball", "l1": "L1 ball", "finite": "finite family"}[scenario.shape]
-        yours = _points(result, "complexity", YOURS, "attacker", "your<br>features", "your features: {y} ± {e}")
+        yours = _points(result, YOURS, "attacker", "your<br>features", "your features: {y} ± {e}")
         return Chart(
             f"Gaussian complexity of the {what}",
             "independent features, radius 1",
@@ -510,17 +512,17 @@ class QueryFamilies(Study[QueryFamiliesScenario]):
 
     def tail_chart(self, result: Result) -> Chart:
         """Describe levels by failure probability."""
-        is_list = any(result.frame["series"] == GROUPS["tail"] + TAIL_PRINTED)
+        is_list = any(result.frame["series"] == TAIL_PRINTED)
         first = (
-            _line(result, "tail", LEVEL, "upper bound", "theorem", "Theorem A.23: {y}"),
-            _line(result, "tail", QUANTILE, "attacker", "simulated", "simulated: {y} ± {e}", main=True),
+            _line(result, LEVEL, "upper bound", "theorem", "Theorem A.23: {y}"),
+            _line(result, QUANTILE, "attacker", "simulated", "simulated: {y} ± {e}", main=True),
         )
         second = [
-            _line(result, "tail", TAIL, "upper bound", "corrected" if is_list else "theorem", "bound: {y}"),
-            _line(result, "tail", GAP, "attacker", "simulated", "simulated: {y} ± {e}", main=True),
+            _line(result, TAIL, "upper bound", "corrected" if is_list else "theorem", "bound: {y}"),
+            _line(result, GAP, "attacker", "simulated", "simulated: {y} ± {e}", main=True),
         ]
         if is_list:
-            second.append(_line(result, "tail", TAIL_PRINTED, "upper bound", "printed", "printed: {y}", dash="2px,6px"))
+            second.append(_line(result, TAIL_PRINTED, "upper bound", "printed", "printed: {y}", dash="2px,6px"))
         return Chart(
             "Level exceeded with probability δ only",
             "supremum over the family, log scale",
@@ -564,25 +566,21 @@ def _quantiles(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     return found[:, 0], found[:, 1]
 
 
-def _rows(result: Result, view: str, name: str) -> pd.DataFrame:
-    return result.series(GROUPS[view] + name)
-
-
-def _line(result: Result, view: str, name: str, role: Any, label: str, hover: str, **more: Any) -> Line:
-    rows = _rows(result, view, name)
+def _line(result: Result, name: str, role: Any, label: str, hover: str, **more: Any) -> Line:
+    rows = result.series(name)
     error = rows["std_error"].to_numpy(dtype=np.float64)
     return Line(
-        role, rows["x"].to_numpy(dtype=np.float64), rows["y"].to_numpy(dtype=np.float64), GROUPS[view] + name, label,
+        role, rows["x"].to_numpy(dtype=np.float64), rows["y"].to_numpy(dtype=np.float64), name, label,
         error if error.any() else None, hover=hover.replace("{x} pairs", "so many pairs"), **more,
     )  # fmt: skip
 
 
-def _points(result: Result, view: str, name: str, role: Any, label: str | None, hover: str) -> Points:
-    rows = _rows(result, view, name)
+def _points(result: Result, name: str, role: Any, label: str | None, hover: str) -> Points:
+    rows = result.series(name)
     y, error = (rows[column].to_numpy(dtype=np.float64) for column in ("y", "std_error"))
     low, high = (y - 2 * error, y + 2 * error) if error.any() else (None, None)
     return Points(
-        role, rows["x"].to_numpy(dtype=np.float64), y, GROUPS[view] + name, label, low, high,
+        role, rows["x"].to_numpy(dtype=np.float64), y, name, label, low, high,
         hover=hover if error.any() else hover.replace(" ± {e}", ""),
     )  # fmt: skip
 
@@ -637,7 +635,7 @@ def _told(scenario: QueryFamiliesScenario, prepared: Prepared, worked: Worked) -
 def _notes(scenario: QueryFamiliesScenario, prepared: Prepared, worked: Worked) -> tuple[Note, ...]:
     if scenario.shape == "finite":
         return (Note("Questions: " + "; ".join(plain_markdown(one) for one in prepared.questions) + "."),)
-    out = [Note(pr.LIPSCHITZ_NOTE, "warning", "Theorem 5.4 reads the same with L for B (E7)")]
+    out = [Note(pr.LIPSCHITZ_NOTE, "info", "Theorem 5.4 reads the same with L for B (E7)")]
     if scenario.shape == "l1":
         out.append(
             Note("Theorem 5.2 is about the Euclidean ball of the same radius, which holds the L1 ball inside it.")
