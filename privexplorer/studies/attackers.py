@@ -119,7 +119,6 @@ class Prepared:
     notes: tuple[Note, ...]
     theory: dict[str, pr.Predictability]
     attacks: dict[str, pr.PreparedAttack]
-    why_none: str
     stay: FloatArray
     weights: FloatArray
     effective: FloatArray
@@ -220,7 +219,6 @@ class Attackers(Study[AttackersScenario]):
             )
         process = processes(scenario, people.table, people.n, n)
         theory, attacks = {}, {}
-        why_none = fitted.attack_reason() or ""
         answers = own.evaluate(people.table)
         law = pr.gaussian_law(scenario.noise**2 * np.eye(fitted.parameters.size), fitted.parameters.size)
         for name, one in process.items():
@@ -231,8 +229,7 @@ class Attackers(Study[AttackersScenario]):
                 if isinstance(one, pr.ChainProcess):
                     short = one.summarise(people.table, own, fitted, long_run=False)
                     theory[LAG_ZERO] = pr.predictability(short, one.size(), law.covariance)
-            if not why_none:
-                attacks[name] = pr.prepare_attack(people.table, answers, fitted, one, law, summary=summary)
+            attacks[name] = pr.prepare_attack(people.table, answers, fitted, one, law, summary=summary)
         weights = process[BIASED].weights
         weights = np.ones(people.n) if weights is None else weights
         scores = positive_scores(people.table, scenario.weight_column)
@@ -246,7 +243,6 @@ class Attackers(Study[AttackersScenario]):
             notes=data_notes(people),
             theory=theory,
             attacks=attacks,
-            why_none=why_none,
             stay=staying(scenario, people, own, fitted, law.covariance, n),
             weights=weights,
             effective=effective,
@@ -262,8 +258,6 @@ class Attackers(Study[AttackersScenario]):
 
     def run_block(self, prepared: Prepared, block: int) -> FloatArray:
         """Simulate every attacker; return how much squared errors drop, ``(trials, 2, attackers)``."""
-        if not prepared.attacks:
-            return np.zeros((1, 0, 0))
         out = np.empty((prepared.block_trials, 2, len(SIMULATED)))
         rng, noise = block_rng(prepared.seed, block), block_rng(prepared.seed, block, NOISE)
         for place, name in enumerate(SIMULATED):
@@ -282,17 +276,14 @@ class Attackers(Study[AttackersScenario]):
             values = np.array([float(getattr(prepared.theory[name], pick)[0]) for name in THEORY])
             rows.append((series, np.array(THEORY), values, 0.0))
         frames = [tidy(rows, panel=PANELS["leak"]).assign(low=np.nan, high=np.nan)]
-        runs = 0
-        if prepared.attacks:
-            drops = stacked(parts, scenario.trials)
-            runs = len(drops)
-            for place, series in enumerate((FEASIBLE, ORACLE)):
-                names = [name for name in SIMULATED if place == 0 or name in prepared.theory]
-                picked = [SIMULATED.index(name) for name in names]
-                mean, error, low, high = bootstrap(np.ascontiguousarray(drops[:, place, picked].T))
-                frames.append(
-                    tidy([(series, np.array(names), mean, error)], panel=PANELS["leak"]).assign(low=low, high=high)
-                )
+        drops = stacked(parts, scenario.trials)
+        for place, series in enumerate((FEASIBLE, ORACLE)):
+            names = [name for name in SIMULATED if place == 0 or name in prepared.theory]
+            picked = [SIMULATED.index(name) for name in names]
+            mean, error, low, high = bootstrap(np.ascontiguousarray(drops[:, place, picked].T))
+            frames.append(
+                tidy([(series, np.array(names), mean, error)], panel=PANELS["leak"]).assign(low=low, high=high)
+            )
         frames.append(
             tidy(
                 [(LONG_RUN, RESTARTS, prepared.stay[0], 0.0), (SHORT, RESTARTS, prepared.stay[1], 0.0)],
@@ -302,7 +293,7 @@ class Attackers(Study[AttackersScenario]):
         frames.append(weight_rows(prepared.weights))
         frames.append(tidy([("share of all people", BIASES, 100 * prepared.effective, 0.0)], panel=PANELS["people"]))
         frame = pd.concat([one.reindex(columns=COLUMNS_) for one in frames], ignore_index=True)
-        return self.told(scenario, prepared, frame, runs)
+        return self.told(scenario, prepared, frame, len(drops))
 
     def told(self, scenario: AttackersScenario, prepared: Prepared, frame: pd.DataFrame, runs: int) -> Result:
         """Say what the numbers mean."""
@@ -402,8 +393,6 @@ class Attackers(Study[AttackersScenario]):
         if 10 * prepared.draws > prepared.people:
             found += pr.IndependentProcess(prepared.people, prepared.draws).notes
         out += [Note(plain_markdown(text)) for text in dict.fromkeys(found)]
-        if prepared.why_none:
-            out.append(Note(plain_markdown(prepared.why_none)))
         rows = frame[(frame["series"] == FEASIBLE) & ~(frame["y"] > 0)]
         if len(rows):
             out.append(

@@ -83,7 +83,8 @@ class DescentScenario(Scenario):
     compromised: CompromisedFraction = 0.3
     noise_scale: NoiseScaleChoice = "release"
     question: QuestionChoice = field(
-        OneCondition(column="x1", sign=">", value="1"), "Sensitive question", "What the attacker wants to know about the other people.",
+        OneCondition(column="x1", sign=">", value="1"), "Sensitive question",
+        "What the attacker wants to know about the other people.",
         key="ask", group="Attacker", discriminator="kind",
     )  # fmt: skip
 

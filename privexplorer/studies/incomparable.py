@@ -121,7 +121,8 @@ def level_at(scenario: IncomparableScenario, people: int) -> float:
 
 def private_at(scenario: IncomparableScenario, people: int) -> PrivateYetPredictable:
     """Numbers of Thm 2.5(i) at one size."""
-    return private_yet_predictable(people, scenario.unknown_rate, level_at(scenario, people))
+    level = None if scenario.rule == "theorem" else scenario.epsilon
+    return private_yet_predictable(people, scenario.unknown_rate, level)
 
 
 def gap_law(people: int, ones: int, draws: int) -> tuple[FloatArray, FloatArray]:
@@ -273,7 +274,7 @@ class Incomparable(Study[IncomparableScenario]):
     ) -> pd.DataFrame:
         """Lay out how far the attacker is off: shares of attacks in bins, in per cent, and the exact laws."""
         noise = LaplaceNoise(2.0 * case.scale)
-        first = np.linspace(-1, 1, BINS + 1) * max(8.0 * case.scale, abs(0.5 - case.unknown_rate)) * 1.1
+        first = np.linspace(-1, 1, BINS + 1) * max(12.0 * case.scale, abs(0.5 - case.unknown_rate)) * 1.1
         frames = []
         for panel, name, edges, found, masses in (
             ("left", WITH, first, errors, np.diff(noise.cdf(first))),

@@ -54,7 +54,18 @@ def others(scenario: Scenario, name: str) -> Iterator[Any]:
     elif what == "group":
         yield from (nested for inner in type(now).model_fields for nested in _with(now, inner))
     else:
+        yield from _columns(scenario, info, now)
         yield from _values(leaf(info), now)
+
+
+def _columns(scenario: Scenario, info: Any, now: Any) -> Iterator[Any]:
+    """Other columns of the data of the scenario, for a field that names one or several."""
+    more = info.json_schema_extra or {}
+    for name, other in type(scenario).model_fields.items():
+        if "column_of" in more and more["column_of"] == ((other.json_schema_extra or {}).get("key") or name):
+            kinds = getattr(getattr(scenario, name), "column_kinds", dict)()
+            names = [column for column, kind in kinds.items() if kind in more.get("kinds", (kind,))]
+            yield from ((column,) for column in names) if isinstance(now, tuple) else names
 
 
 def _with(record: Any, inner: str) -> Iterator[Any]:
