@@ -24,6 +24,7 @@ from privexplorer.studies._release_choices import (
     LeakedShard,
     Published,
     Question,
+    StickyDraws,
     epsilon_of_gaussian,
     parse_bounds,
     sensitivities,
@@ -81,6 +82,14 @@ class Asked:
     def size(self, compromised: float) -> pr.AttackSize:
         """Return the size of the attack at a compromised fraction."""
         return size_of(self.leak, compromised, self.n)
+
+    def leak_notes(self, compromised: float) -> tuple[str, ...]:
+        """Return what the attacker's theory says at a compromised fraction."""
+        if isinstance(self.leak, LeakedShard):
+            return ()
+        if isinstance(self.leak, StickyDraws):
+            return self.process_notes
+        return pr.IndependentProcess(self.n, max(2, round(compromised * self.n))).notes
 
     def law(self, noises: Sequence[pr.NoiseRecord], multiplier: float) -> pr.NoiseLaw:
         """Return the law of the sum of independent noises."""

@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 
 from privexplorer import predictability as pr
-from privexplorer.arrays import FloatArray, IntArray
+from privexplorer.arrays import BoolArray, FloatArray, IntArray
 from privexplorer.simulation import block_rng
 
 ROW_LIMIT = 30
@@ -35,7 +35,8 @@ class Leaks:
     Attributes
     ----------
     rows : (1 + K + m, N) float array
-        Weights, weighted questions about their mean, weighted moments.
+        Weights (times N/|G| inside the group and 0 outside, if a group is asked about), so weighted questions about
+        their mean, and moments with the plain weights.
     design : (f, N) float array or None
         What the moments' derivative depends on; None where it is the same for every leak.
     release : FittedRelease
@@ -56,6 +57,8 @@ class Leaks:
         Of the study.
     block_trials : int
         Attacks per block.
+    is_group : bool
+        Whether a group is asked about; the last question then stands for the plain weights.
     """
 
     rows: FloatArray
@@ -69,6 +72,7 @@ class Leaks:
     means: FloatArray
     seed: int
     block_trials: int
+    is_group: bool = False
 
     @property
     def people(self) -> int:
@@ -85,6 +89,12 @@ class Leaks:
         """Number of moments m."""
         return int(self.jacobian.shape[0])
 
+    @property
+    def numbers(self) -> int:
+        """Numbers kept per leak."""
+        height = int(self.rows.shape[0])
+        return height * (1 + self.moments) + (0 if self.design is None else int(self.jacobian.size))
+
 
 def leak_counts(fractions: tuple[float, ...], people: int, moments: int, is_shard: bool) -> IntArray:
     """Return the numbers of leaked records that are simulated: enough for the moments, and not everybody."""
@@ -96,6 +106,77 @@ def leak_counts(fractions: tuple[float, ...], people: int, moments: int, is_shar
 def work(people: int, rows: int) -> int:
     """Return the number of products of one attack."""
     return people * rows * (rows + 2)
+
+
+def prepare_leaks(
+    table: pr.Table,
+    answers: FloatArray,
+    summary: pr.MomentSummary,
+    fitted: pr.FittedRelease,
+    process: pr.Process,
+    counts: IntArray,
+    seed: int,
+    block_trials: int,
+    group: BoolArray | None = None,
+) -> Leaks:
+    """Lay the rows out that simulated leaks sum over.
+
+    Parameters
+    ----------
+    table : mapping
+        All N people.
+    answers : (N, K) array
+        Everybody's answers.
+    summary : MomentSummary
+        Of the same questions and release, for this process and group.
+    fitted : FittedRelease
+        Fitted to the table.
+    process : Process
+        With as many draws as the largest of ``counts``.
+    counts : (points,) int array
+        Numbers of leaked records.
+    seed, block_trials : int
+        Of the study.
+    group : (N,) bool array, optional
+        Subgroup that the attacker is after.
+    """
+    people, width, m = answers.shape[0], answers.shape[1], fitted.width
+    weights = process.weights
+    plain = np.ones(people) if weights is None else weights
+    pull = plain if group is None else plain * pr.subgroup_target(group)
+    extra = 0 if group is None else 1
+    rows = np.empty((1 + width + extra + m, people))
+    rows[0] = pull
+    rows[1 : 1 + width] = (answers - summary.query_means).T * pull
+    if extra:
+        rows[1 + width] = plain
+    moments = np.empty((people, m))
+    fitted.fill(table, moments)
+    rows[1 + width + extra :] = (moments - moments.mean(axis=0)).T * plain
+    fixed = isinstance(fitted, pr.FittedStatistic)
+    return Leaks(
+        rows=rows,
+        design=None if fixed else np.ascontiguousarray(fitted.design(table).T),
+        release=fitted,
+        parameters=summary.parameters,
+        jacobian=fitted.jacobian,
+        counts=counts,
+        process=process,
+        weights=weights,
+        means=np.concatenate([summary.query_means, np.ones(extra)]),
+        seed=seed,
+        block_trials=block_trials,
+        is_group=bool(extra),
+    )
+
+
+def oracle_weights(
+    summary: pr.MomentSummary, place: int, covariances: FloatArray, multipliers: FloatArray
+) -> FloatArray:
+    """Return the weights c (V_g + νJΣJᵀ)⁺ of the whole table for many noises, shape ``(cases, m)``."""
+    half = np.einsum("md,pde,ne->pmn", summary.jacobian, covariances, summary.jacobian)
+    systems = summary.moment_covariance + multipliers[:, None, None] * half
+    return solved(systems, np.broadcast_to(summary.cross_covariance[place], systems.shape[:2]))
 
 
 def run_leaks(leaks: Leaks, block: int) -> FloatArray:
@@ -154,8 +235,11 @@ class Attacks:
         Estimated J.
     share : (points, trials) float array
         Mean weight.
-    factor : (points,) float array
-        From errors about everybody to errors about the people left: 1/(1 - α) for a shard, else 1.
+    factor : (points, trials) float array
+        From errors about everybody to errors about the people left: 1/(1 - α) for a shard (α that of the group, if one
+        is asked about), else 1.
+    is_shard : bool
+        Whether nobody leaks twice.
     mean : float
         Mean of the question.
     """
@@ -168,6 +252,7 @@ class Attacks:
     slope: FloatArray
     share: FloatArray
     factor: FloatArray
+    is_shard: bool
     mean: float
 
 
@@ -180,17 +265,21 @@ def unpack(leaks: Leaks, sums: FloatArray, question: int) -> Attacks:
     first, second = total[..., :height], total[..., height : height + height * m]
     grams = second.reshape(*second.shape[:2], height, m)
     share = first[..., 0]
-    before = first[..., 1 + question] / share
+    with np.errstate(divide="ignore", invalid="ignore"):  # a leak may hold nobody of a group
+        before = first[..., 1 + question] / share
     means = first[..., 1 + k :]
     spread = grams[..., 1 + k :, :] - means[..., :, None] * means[..., None, :]
     cross = grams[..., 1 + question, :] - before[..., None] * grams[..., 0, :]
     if leaks.design is None:
-        slope = share[..., None, None] * leaks.jacobian
+        plain = first[..., k] if leaks.is_group else share
+        slope = plain[..., None, None] * leaks.jacobian
     else:
         slope = total[..., height + height * m :].reshape(*total.shape[:2], m, d)
     is_shard = isinstance(leaks.process, pr.ShardProcess)
-    factor = 1.0 / (1.0 - leaks.counts / leaks.people) if is_shard else np.ones(leaks.counts.size)
-    return Attacks(leaks.counts, before, means, spread, cross, slope, share, factor, float(leaks.means[question]))
+    factor = 1.0 / (1.0 - share * leaks.counts[:, None] / leaks.people) if is_shard else np.ones(share.shape)
+    return Attacks(
+        leaks.counts, before, means, spread, cross, slope, share, factor, is_shard, float(leaks.means[question])
+    )
 
 
 def loss_drops(
@@ -226,7 +315,7 @@ def loss_drops(
         Squared errors before, and after in expectation over the noise.
     """
     cross, slope = attacks.cross[points], attacks.slope[points]
-    share, factor = attacks.share[points], attacks.factor[points][:, None]
+    share, factor = attacks.share[points], attacks.factor[points]
     if oracle is None:
         hidden = np.einsum("ptij,pjk,ptlk->ptil", slope, covariances, slope)
         system = attacks.spread[points] + multipliers[:, None, None, None] * hidden
@@ -234,8 +323,9 @@ def loss_drops(
     else:
         pull = np.broadcast_to(oracle[:, None, :], cross.shape)
     before = attacks.before[points]
-    after = before - np.einsum("ptm,ptm->pt", pull, attacks.moment[points]) / share
-    pushed = np.einsum("ptm,ptmd->ptd", pull, slope) / share[..., None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        after = before - np.einsum("ptm,ptm->pt", pull, attacks.moment[points]) / share
+        pushed = np.einsum("ptm,ptmd->ptd", pull, slope) / share[..., None]
     noise = np.maximum(np.einsum("ptd,pde,pte->pt", pushed, covariances, pushed), 0.0)
     first, second = before * factor, after * factor
     errors = np.stack([np.square(first), np.square(second) + noise * np.square(factor)])
@@ -244,8 +334,7 @@ def loss_drops(
     p = attacks.mean
     level = min(p, 1.0 - p)
     # the truth about the people left moves with the leak: answers and truth of one attack share the known part
-    known = np.zeros_like(first) if np.all(factor == 1.0) else -before * (factor - 1.0)
-    truth = np.clip(p + known, 0.0, 1.0)
+    truth = np.clip(p - before * (factor - 1.0), 0.0, 1.0)
     nodes, weights = np.polynomial.hermite_e.hermegauss(9)
     spreads = np.sqrt(noise) * factor
     answers = truth + second + nodes[:, None, None] * spreads
@@ -284,15 +373,14 @@ def steadied(
         What the drop is multiplied by: 1/(2p(1-p)) under log loss.
     """
     n = attacks.counts[points].astype(np.float64)
-    factor = attacks.factor[points]
-    linear = attacks.before[points] * attacks.share[points]
+    people = summary.records
+    factor = 1.0 / (1.0 - n / people) if attacks.is_shard else np.ones(n.shape)
+    linear = np.nan_to_num(attacks.before[points]) * attacks.share[points]
     pushed = np.einsum("pm,ptm->pt", oracle, attacks.moment[points])
     follower = 2.0 * linear * pushed - np.square(pushed)
     known = 2.0 * np.einsum("pm,m->p", oracle, summary.cross_covariance[place])
     known = known - np.einsum("pm,mk,pk->p", oracle, summary.moment_covariance, oracle)
-    people = summary.records
-    is_shard = not np.all(factor == 1.0)
-    known = known * ((people - n) / (people - 1.0) if is_shard else 1.0) / n
+    known = known * ((people - n) / (people - 1.0) if attacks.is_shard else 1.0) / n
     return np.asarray(drops - scale * (np.square(factor) * (follower - known[:, None]).T).T)
 
 
@@ -331,6 +419,8 @@ __all__ = [
     "bootstrap",
     "leak_counts",
     "loss_drops",
+    "oracle_weights",
+    "prepare_leaks",
     "run_leaks",
     "solved",
     "steadied",

@@ -244,29 +244,15 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
             reason = "There are too few people for so many published numbers, so no attacker is simulated."
         if reason:
             return Prepared(asked, None, reason)
-        most = scenario.leak.process(people.n, int(counts[-1]), people.table)
-        weights = most.weights
-        rows = np.empty((height, people.n))
-        rows[0] = 1.0
-        rows[1 : 1 + queries.width] = (queries.evaluate(people.table) - asked.summary.query_means).T
-        moments = np.empty((people.n, m))
-        fitted.fill(people.table, moments)
-        rows[1 + queries.width :] = (moments - moments.mean(axis=0)).T
-        if weights is not None:
-            rows *= weights
-        fixed = isinstance(fitted, pr.FittedStatistic)
-        leaks = leaking.Leaks(
-            rows=rows,
-            design=None if fixed else np.ascontiguousarray(fitted.design(people.table).T),
-            release=fitted,
-            parameters=asked.summary.parameters,
-            jacobian=fitted.jacobian,
-            counts=counts,
-            process=most,
-            weights=weights,
-            means=asked.summary.query_means,
-            seed=scenario.seed,
-            block_trials=self.block_trials(scenario),
+        leaks = leaking.prepare_leaks(
+            people.table,
+            queries.evaluate(people.table),
+            asked.summary,
+            fitted,
+            scenario.leak.process(people.n, int(counts[-1]), people.table),
+            counts,
+            scenario.seed,
+            self.block_trials(scenario),
         )
         return Prepared(asked, leaks, "")
 
@@ -511,7 +497,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
     def notes(self, scenario: PredictabilityScenario, prepared: Prepared, moment: Moment) -> tuple[Note, ...]:
         """Return what a reader must know."""
         out = [*prepared.asked.notes]
-        found = (*moment.now.notes, *moment.law.notes, *prepared.asked.process_notes)
+        found = (*moment.now.notes, *moment.law.notes, *prepared.asked.leak_notes(scenario.compromised))
         out += [Note(plain_markdown(text)) for text in dict.fromkeys(found)]
         if not moment.law.is_gaussian and not any("Laplace" in text for text in found):
             out.append(Note(GAUSSIAN_ONLY))
@@ -664,10 +650,7 @@ def simulated(
     sizes = [asked.size(float(attacks.counts[point] / asked.n)) for point in points]
     multipliers = np.array([size.noise_multiplier for size in sizes])
     summary = asked.summary
-    cross = summary.cross_covariance[place]
-    half = np.einsum("md,pde,ne->pmn", summary.jacobian, covariances, summary.jacobian)
-    systems = summary.moment_covariance + multipliers[:, None, None] * half
-    weights = leaking.solved(systems, np.broadcast_to(cross, systems.shape[:2]))
+    weights = leaking.oracle_weights(summary, place, covariances, multipliers)
     out = []
     for series, oracle in ((ATTACKER, None), (ORACLE, weights)):
         drops, _ = leaking.loss_drops(attacks, points, covariances, multipliers, loss, oracle)

@@ -62,26 +62,25 @@ Which = Literal["mean", "fit", "last", "path"]
 class QueryMapScenario(Scenario):
     """A least-squares model, published in one of four ways, and many questions."""
 
-    data: DataChoice = field(
-        LinearPopulation(), "People", "Whose table it is.", key="data", group="Data", discriminator="kind"
-    )
+    data: DataChoice = field(Clinic(), "People", "Whose table it is.", key="data", group="Data", discriminator="kind")
     outcome: ColumnName = field(
-        "y", "Outcome", "What the model explains, and whose mean is published.", key="outcome", group="Data",
+        "pressure", "Outcome", "What the model explains, and whose mean is published.", key="outcome", group="Data",
         column_of="data", kinds=NUMERIC,
     )  # fmt: skip
     features: ColumnNames = field(
-        ("x1", "x2", "x3"), "Features", "What explains it.", key="features", group="Data", column_of="data",
+        ("age", "weight"), "Features", "What explains it.", key="features", group="Data", column_of="data",
         kinds=NUMERIC,
     )  # fmt: skip
     intercept: bool = field(
         True, "Intercept", "Add a constant to the features.", key="intercept", group="Data", advanced=True
     )
     also: Annotated[tuple[Annotated[str, Field(min_length=1, max_length=400)], ...], Field(max_length=30)] = field(
-        ("weight", "group"), "Also ask about", "Further columns about which questions are prepared.", key="also", group="Attacker",
+        ("cost", "visits", "diabetic", "ward"), "Also ask about",
+        "Further columns about which questions are prepared.", key="also", group="Attacker",
         column_of="data", kinds=ANY,
     )  # fmt: skip
     question: QuestionChoice = field(
-        OneCondition(column="secret"), "Your question", "Stands first on the map.", key="ask", group="Attacker",
+        OneCondition(), "Your question", "Stands first on the map.", key="ask", group="Attacker",
         discriminator="kind",
     )  # fmt: skip
     compromised: CompromisedFraction = 0.3
@@ -136,16 +135,16 @@ class QueryMap(Study[QueryMapScenario]):
         """Finished examples."""
         make = QueryMapScenario
         return (
-            Preset("A linear model", make()),
-            Preset("With noise", make(noise=0.1)),
+            Preset("A clinic", make()),
+            Preset("With noise", make(noise=0.5)),
             Preset(
-                "A clinic",
+                "A linear model",
                 make(
-                    data=Clinic(),
-                    outcome="pressure",
-                    features=("age", "weight"),
-                    also=("cost", "visits", "diabetic", "ward"),
-                    question=OneCondition(),
+                    data=LinearPopulation(),
+                    outcome="y",
+                    features=("x1", "x2", "x3"),
+                    also=("weight", "group"),
+                    question=OneCondition(column="secret"),
                 ),
             ),
             Preset(
@@ -264,8 +263,9 @@ class QueryMap(Study[QueryMapScenario]):
         )
         freed, alone = float(fit.r[1]), float(prepared.loss_correlation[1])
         before, after = significant(float(fit.r[0]), 2), significant(float(path.r[0]), 2)
+        way = "raises" if float(path.r[0]) > float(fit.r[0]) else "lowers"
         move = (
-            f"leaves r of {{}} at **{after}**" if before == after else f"raises r of {{}} from {before} to **{after}**"
+            f"leaves r of {{}} at **{after}**" if before == after else f"{way} r of {{}} from {before} to **{after}**"
         )
         quoted = f"*{plain_markdown(names[0])}*"
         words = (
@@ -360,7 +360,7 @@ class QueryMap(Study[QueryMapScenario]):
         marks = []
         groups: tuple[tuple[str, Role, list[int]], ...] = (
             ("questions", role, list(range(2, len(names)))),
-            ("your question", "truth", [0]),
+            ("your question", "attacker", [0]),
             (FREED, "non-private", [1]),
         )
         named = set(_spread_out(x, [0, 1, *range(2, len(names))]))
