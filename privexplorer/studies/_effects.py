@@ -24,6 +24,7 @@ from privexplorer.causal import (
     FiniteLaw,
     FiniteNoise,
     Guard,
+    GuardLevel,
     binary_law,
     decomposition,
     epsilon_for_keep_probability,
@@ -277,6 +278,16 @@ def mechanism_of(law: FiniteLaw, noise: AnyNoise, keep_probability: float) -> Al
     return AlphaIdentity(keep_probability, noise.noise(law))
 
 
+def law_faults(law: FiniteLaw, target: str) -> tuple[str, ...]:
+    """Say what keeps a law from being studied: no uncertainty at all, so that nothing can be compared."""
+    if decomposition(law, TARGETS[target], uniform_levels(law.levels)).t0 > 1e-9:
+        return ()
+    return (
+        "Under this law every outcome is certain and the effect is the same for everybody, so a handful of people tell "
+        "it exactly. Give some category a chance of the outcome strictly between 0 and 1.",
+    )
+
+
 def cost_of(law: FiniteLaw, target: str, noise: AnyNoise) -> Decomposition:
     """T₀, T₁ and T₂ of a target (``"ate"`` or ``"att"``) under a law and a noise law."""
     return decomposition(law, TARGETS[target], noise.noise(law))
@@ -302,9 +313,12 @@ def guard_words(guard: Guard) -> str:
     return guard.sentence.split(" (κ", 1)[0]
 
 
-def guard_floor(law: FiniteLaw, keep_probability: FloatArray) -> FloatArray:
-    """Smallest n that the small-sample rule calls enough, for noise with all categories alike."""
-    return least_people(keep_probability, "green", smallest_cell=law.smallest_cell)
+def guard_floor(
+    law: FiniteLaw, noise: AnyNoise, keep_probability: FloatArray, level: GuardLevel = "green"
+) -> FloatArray:
+    """Smallest n that reaches a level of the small-sample rule, for each keep probability (section 2.7)."""
+    strength = [mechanism_of(law, noise, float(keep)).finite().smallest_singular for keep in keep_probability]
+    return least_people(np.array(strength), level, smallest_cell=law.smallest_cell)
 
 
 def ldp_words(mechanism: AlphaIdentity) -> str:
@@ -401,6 +415,7 @@ __all__ = [
     "guard_words",
     "keep_grid",
     "keep_words",
+    "law_faults",
     "law_field",
     "ldp_words",
     "mechanism_of",
