@@ -34,7 +34,7 @@ from privexplorer.studies.words import significant
 
 BLOCK_TRIALS = 500
 SIZES = np.unique(np.rint(np.geomspace(20, 1_000_000, 29)).astype(np.int64))
-MARKED = (100, 1_000, 10_000, 100_000, 1_000_000)
+MARKED = (100, 1_000, 10_000, 100_000)
 EMPTY_LIMIT = 3_000
 """Most people for the exact value of an attacker who holds nobody."""
 NOT_PRIVATE_AT = (12.0, 60.0)
