@@ -15,9 +15,11 @@ from privexplorer.figures.grid import Cell, numbers
 from privexplorer.figures.style import (
     CLASSES,
     DASHES,
+    INK,
     MARKERS,
     PAPER,
     ROLES,
+    SIGNED,
     Spec,
     band,
     hovering,
@@ -328,6 +330,8 @@ def shades(count: int) -> list[str]:
 
 def map_traces(mark: HeatMap, cell: Cell, x: Axis, y: Axis) -> list[Spec]:
     """Draw a map in flat classes; lines between them in the colour of the paper."""
+    if mark.cells:
+        return table_traces(mark, cell, x, y)
     count = len(mark.levels)
     z = np.asarray(mark.z, dtype=np.float64)
     flat = shades(count + 1)
@@ -381,6 +385,71 @@ def map_traces(mark: HeatMap, cell: Cell, x: Axis, y: Axis) -> list[Spec]:
             }
         )
     return out
+
+
+def signed_classes(z: FloatArray) -> IntArray:
+    """Turn signed numbers into the shades 0 to 8: 4 is exactly 0 (or no number), the ends are near the largest size.
+
+    Examples
+    --------
+    >>> signed_classes(np.array([[-2.0, -0.1, 0.0, 0.5, 2.0]])).tolist()
+    [[0, 3, 4, 6, 8]]
+    """
+    sizes = np.abs(z[np.isfinite(z)])
+    largest = float(sizes.max()) if sizes.size and sizes.max() > 0 else 1.0
+    share = np.nan_to_num(z) / largest
+    steps = np.searchsorted([0.15, 0.45, 0.75], np.abs(share), side="right") + 1
+    return np.where(np.abs(share) < 1e-9, 4, 4 + np.sign(share) * steps).astype(np.int64)
+
+
+def table_traces(mark: HeatMap, cell: Cell, x: Axis, y: Axis) -> list[Spec]:
+    """Draw a table of signed numbers: one square each, its shade by sign and size, its number written on it."""
+    z = np.asarray(mark.z, dtype=np.float64)
+    xs, ys = numbers(mark.x), numbers(mark.y)
+    shade = signed_classes(z)
+    count = len(SIGNED)
+    scale = [[(place + step) / count, colour] for place, colour in enumerate(SIGNED) for step in (0, 1)]
+    across = [f"{x.symbol or x.title} {name}" for name in mark.x_names]
+    along = [f"{y.symbol or y.title} {name}" for name in mark.y_names]
+    words = [
+        [
+            f"<b>{column}, {row}</b><br>" + mark.hover.format(z=significant(value, 3))
+            for column, value in zip(across, line_of, strict=True)
+        ]
+        for row, line_of in zip(along, z.tolist(), strict=True)
+    ]
+    axes = {"xaxis": cell.axes[0], "yaxis": cell.axes[1]}
+    squares: Spec = {
+        "type": "heatmap",
+        "x": xs.tolist(),
+        "y": ys.tolist(),
+        "z": (shade + 0.5).tolist(),
+        "zmin": 0,
+        "zmax": count,
+        "zauto": False,
+        "colorscale": scale,
+        "showscale": False,
+        "xgap": 2,
+        "ygap": 2,
+        "name": mark.name,
+        "text": words,
+        "hovertemplate": "%{text}<extra></extra>",
+        **axes,
+    }
+    strong = (shade <= 1) | (shade >= count - 2)
+    written: Spec = {
+        "type": "scatter",
+        "x": np.tile(xs, len(ys)).tolist(),
+        "y": np.repeat(ys, len(xs)).tolist(),
+        "mode": "text",
+        "text": [significant_short(float(f"{value:.2g}")) if math.isfinite(value) else "" for value in z.ravel()],
+        "textposition": "middle center",
+        "textfont": {"color": [PAPER if dark else INK for dark in strong.ravel()]},
+        "name": f"{mark.name}, numbers",
+        "hoverinfo": "skip",
+        **axes,
+    }
+    return [squares, written]
 
 
 def significant_short(value: float) -> str:

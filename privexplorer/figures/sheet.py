@@ -46,7 +46,7 @@ from privexplorer.figures.style import (
     x_axis,
     y_axis,
 )
-from privexplorer.studies.chart import Area, Axis, Bars, Chart, HeatMap, Line, Mark, Panel, Points, Spread
+from privexplorer.studies.chart import Area, Axis, Bars, Chart, HeatMap, Line, Mark, Numbers, Panel, Points, Spread
 from privexplorer.studies.words import NO_BREAK
 
 AT_THE_END = 0.88
@@ -146,6 +146,10 @@ def axes(chart: Chart, panel: Panel, cell: Cell, size: Size, laid: Sequence[Cell
     upright |= {"domain": list(cell.y_domain), "anchor": cell.axes[0]}
     if any(isinstance(mark, HeatMap) for mark in panel.marks):
         upright |= {"ticks": "outside", "ticklen": 5, "tickcolor": SOFT, "showgrid": False}
+    for mark in panel.marks:
+        if isinstance(mark, HeatMap) and mark.cells:
+            across |= named_ticks(mark.x, mark.x_names)
+            upright |= named_ticks(mark.y, mark.y_names)
     across["unifiedhovertitle"] = {"text": hover_head(x, cell.x, panel)}
     if not own_x:
         across |= {"matches": "x"} if cell.place else {}
@@ -157,6 +161,11 @@ def axes(chart: Chart, panel: Panel, cell: Cell, size: Size, laid: Sequence[Cell
             upright["showticklabels"] = False
     number = "" if cell.place == 0 else str(cell.place + 1)
     return {f"xaxis{number}": across, f"yaxis{number}": upright}
+
+
+def named_ticks(places: Numbers, names: Sequence[str]) -> Spec:
+    """Return the ticks of a table: a name in the middle of each column or row."""
+    return {"tickmode": "array", "tickvals": numbers(places).tolist(), "ticktext": list(names), "ticks": ""}
 
 
 def category_ticks(cell: Cell, size: Size) -> tuple[list[str], int]:
@@ -589,6 +598,8 @@ def outside(
 
 def map_words(mark: HeatMap, cell: Cell, size: Size) -> list[Spec]:
     """Name the levels on their lines, stepped along a diagonal, the regions in words, and the visitor's dot."""
+    if mark.cells:
+        return []
     behind = {"bgcolor": PAPER, "borderpad": 2}
     out: list[Spec] = []
     x, y = cell.x.share(numbers(mark.x)), cell.y.share(numbers(mark.y))

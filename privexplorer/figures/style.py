@@ -32,6 +32,8 @@ GRID = "#000010"
 INK = "#000005"
 CLASSES = ("#000011", "#000013", "#000015", "#000016", "#000017", "#000019")
 """Six flat shades of a map: more is darker on white and lighter on dark."""
+SIGNED = ("#000021", "#000022", "#000024", "#000025", PAPER, "#000026", "#000027", "#000029", "#000030")
+"""Nine flat shades of a table of signed numbers: far below 0, ..., exactly 0, ..., far above."""
 FONT = "Source Sans, sans-serif"
 SLOTS = ("Categorical", "Sequential", "Diverging")
 SUBTITLE_CHARACTERS = 48

@@ -111,6 +111,12 @@ class HeatMap:
     regions: Sequence[tuple[float, float, str]] = ()
     you: tuple[float, float] | None = None
     hover: str = "{z}× the error without privacy"
+    cells: bool = False
+    """A table instead of a map: each entry is a square with its number, hue by sign; then ``levels`` is empty."""
+    x_names: Sequence[str] = ()
+    """Words under the columns of a table, in the order of ``x``."""
+    y_names: Sequence[str] = ()
+    """Words beside the rows of a table, in the order of ``y``."""
 
 
 Mark = Line | Spread | Bars | Area | Points | HeatMap
