@@ -28,7 +28,7 @@ def test_each_entry_is_a_square_with_its_number_and_its_names():
     z = np.array([[2.5, -0.5, 0.0], [-2.5, 0.25, 1.5]])
     figure = draw(chart(z))
     squares = next(trace for trace in figure.data if trace.type == "heatmap")
-    assert squares.z == ((8.5, 2.5, 4.5), (0.5, 5.5, 7.5))
+    assert [list(row) for row in squares.z] == [[8.5, 2.5, 4.5], [0.5, 5.5, 7.5]]
     assert squares.text[0][1] == "<b>shown c1, true r0</b><br>weight −0.500"
     written = next(trace for trace in figure.data if trace.name == "weights, numbers")
     assert list(written.text) == ["2.5", "−0.5", "0", "−2.5", "0.25", "1.5"]
