@@ -303,7 +303,7 @@ def loss_drops(
     multipliers : (cases,) array
         ν that the attacker reckons with.
     loss : {"squared", "log"}
-        The attacker's loss; answers under log loss are clipped to [τ, 1-τ], τ = min(p, 1-p).
+        The attacker's loss; answers under log loss are clipped to [τ, 1-τ], see :func:`clip_level`.
     oracle : (cases, m) array, optional
         Weights of the whole table; estimated from the leak if left out.
 
@@ -332,7 +332,7 @@ def loss_drops(
     if loss == "squared":
         return np.asarray(errors[0] - errors[1]), errors
     p = attacks.mean
-    level = min(p, 1.0 - p)
+    level = clip_level(p)
     # the truth about the people left moves with the leak: answers and truth of one attack share the known part
     truth = np.clip(p - before * (factor - 1.0), 0.0, 1.0)
     nodes, weights = np.polynomial.hermite_e.hermegauss(9)
@@ -343,6 +343,17 @@ def loss_drops(
     )
     start = pr.expected_loss("log", np.clip(truth + first, level, 1 - level), truth)
     return np.asarray(start - lost), errors
+
+
+def clip_level(mean: float) -> float:
+    """Return τ for log loss: half of min(p, 1-p), so that the truth and what is near it lie inside (erratum E8).
+
+    Examples
+    --------
+    >>> clip_level(0.75)
+    0.125
+    """
+    return 0.5 * min(mean, 1.0 - mean)
 
 
 def steadied(
@@ -417,6 +428,7 @@ __all__ = [
     "Attacks",
     "Leaks",
     "bootstrap",
+    "clip_level",
     "leak_counts",
     "loss_drops",
     "oracle_weights",

@@ -58,6 +58,10 @@ SHOWN_ALPHAS = np.concatenate([np.arange(0.02, 0.1, 0.01), np.arange(0.1, 0.991,
 PRINTED, TIGHT, GAIN = "printed bound", "tightest bound", "realised gain"
 SCHWARZ, ATTACKER, ORACLE = "Cauchy-Schwarz bound", "simulated attacker", "simulated oracle"
 BEFORE, WITH = "no noise", "your noise"
+CLIPPED = (
+    "Under log loss answers are clipped to [τ, 1 − τ], τ half of the smaller of the shares of yes and no; the printed "
+    "H = 1/τ² supposes that the answers lie there, too, not the truth alone (corrected)."
+)
 TAIL = 0.05
 """Failure probability of the quoted high-probability bound."""
 
@@ -299,8 +303,9 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         place = shown_place(scenario.shown, spectrum.r2())
         one = summary.select(queries=[place])
         mine = pr.noise_spectrum(one, law.covariance, multiplier)
-        now = pr.from_spectrum(one, mine, size, multiplier, loss=scenario.loss)
-        clean = pr.from_spectrum(one, mine, size, multiplier, level=0.0, loss=scenario.loss)
+        tau = tau_of(scenario, one)
+        now = pr.from_spectrum(one, mine, size, multiplier, loss=scenario.loss, tau=tau)
+        clean = pr.from_spectrum(one, mine, size, multiplier, level=0.0, loss=scenario.loss, tau=tau)
         std = math.sqrt(float(np.trace(law.covariance)) / law.covariance.shape[0])
         return Moment(place, size, law, now, clean, std, spectrum.r2(), spectrum.rho2)
 
@@ -321,7 +326,13 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
             low, high = min(low, moment.std / 2), max(high, 2 * moment.std)
         stds = np.geomspace(low, high, NOISE_POINTS)
         sweep = pr.noise_sweep(
-            one, moment.size, shape, np.square(stds), noise_scale=scenario.noise_scale, loss=scenario.loss
+            one,
+            moment.size,
+            shape,
+            np.square(stds),
+            noise_scale=scenario.noise_scale,
+            loss=scenario.loss,
+            tau=tau_of(scenario, one),
         )
         rows = curve_rows(stds, sweep)
         out = [tidy(rows)]
@@ -349,13 +360,21 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
             rows = curve_rows(
                 alphas,
                 pr.fraction_sweep(
-                    one, asked.n, alphas, moment.law.covariance, noise_scale=scenario.noise_scale, loss=scenario.loss
+                    one,
+                    asked.n,
+                    alphas,
+                    moment.law.covariance,
+                    noise_scale=scenario.noise_scale,
+                    loss=scenario.loss,
+                    tau=tau_of(scenario, one),
                 ),
             )
         else:
             spectrum = pr.noise_spectrum(one, moment.law.covariance)
             found = [
-                pr.from_spectrum(one, spectrum, size, 1.0, level=float(level), loss=scenario.loss)
+                pr.from_spectrum(
+                    one, spectrum, size, 1.0, level=float(level), loss=scenario.loss, tau=tau_of(scenario, one)
+                )
                 for size, level in zip(sizes, levels, strict=True)
             ]
             rows = [
@@ -447,7 +466,9 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
             ),
             notes=self.notes(scenario, prepared, moment),
             formulas=formulas(scenario, asked, moment),
-            assumptions=(*ASSUMPTIONS, PRINTED_LOOSE, SHARED_NOISE),
+            assumptions=(
+                *ASSUMPTIONS, PRINTED_LOOSE, SHARED_NOISE, *((CLIPPED,) if scenario.loss == "log" else ()),
+            ),
             extra={
                 "place": moment.place, "names": asked.names, "std": moment.std, "n": asked.n,
                 "point": None if attacks is None else float(
@@ -618,6 +639,12 @@ def curve_rows(x: FloatArray, sweep: pr.Sweep) -> list[tuple[str, Any, Any, Any]
     return [(name, x, getattr(sweep, at)[:, 0], 0.0) for name, at in CURVE_FIELDS.items()]
 
 
+def tau_of(scenario: PredictabilityScenario, one: pr.MomentSummary) -> float | None:
+    """Return the clipping level under log loss; none where nothing is clipped."""
+    level = leaking.clip_level(float(one.query_means[0]))
+    return level if scenario.loss == "log" and bool(one.query_binary[0]) and level > 0 else None
+
+
 def shown_place(shown: Asks, r2: FloatArray) -> int:
     """Return which question is shown: the visitor's own, or a prepared one by how much easier it gets.
 
@@ -752,7 +779,7 @@ def formulas(scenario: PredictabilityScenario, asked: Asked, moment: Moment) -> 
             + (r",\quad n_{\mathrm{eff}}=\alpha(1-\alpha)N" if is_shard else r",\quad n_{\mathrm{eff}}=n"),
             rf"{pr.KAPPA:.6g}\cdot {base}={float(now.printed[0]):.4g}",
             "bound",
-            "Cor 3.8" if is_shard else "Thm 3.6",
+            ("Cor 3.8" if is_shard else "Thm 3.6") + (", Lem 2.9" if scenario.loss == "log" else ""),
         ),
         Formula(
             "Tightest bound",

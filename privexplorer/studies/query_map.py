@@ -363,7 +363,8 @@ class QueryMap(Study[QueryMapScenario]):
             ("your question", "attacker", [0]),
             (FREED, "non-private", [1]),
         )
-        named = set(_spread_out(x, [0, 1, *range(2, len(names))]))
+        strong = [place for place in range(len(names)) if x[place] >= FREE and place != 1]
+        named = {*strong, *_spread_out(x, [place for place in range(2, len(names)) if place not in strong])}
         for series, look, places in groups:
             kept = [place for place in places if y[place] > 0]
             if kept:

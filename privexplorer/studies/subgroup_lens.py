@@ -401,8 +401,7 @@ class SubgroupLens(Study[SubgroupScenario]):
         order = result.extra["order"]
         marks: list[Any] = []
         lines: tuple[tuple[str, Any, str | None, str | None], ...] = (
-            (GROUP_BOUND, "upper bound", "the group,<br>bound", "9px,4px"),
-            (EVERYBODY_BOUND, "upper bound", "everybody,<br>bound", None),
+            (GROUP_BOUND, "upper bound", "tightest<br>bound", None),
             (GROUPS, "private", "the group", None),
             (EVERYBODY, "non-private", "everybody", None),
         )

@@ -1,0 +1,391 @@
+"""The main predictability study: gold values through the study, curves, simulated attackers, words and refusals."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from privexplorer import predictability as pr
+from privexplorer.errors import DataError, PrivExplorerError
+from privexplorer.simulation import block_rng
+from privexplorer.studies import _leaks as leaking
+from privexplorer.studies import study
+from privexplorer.studies._predictability import FRACTIONS, Clinic, LinearPopulation, OwnTable, TwentyPeople
+from privexplorer.studies._release_choices import (
+    BiasedDraws,
+    LeakedDraws,
+    NumberQuestion,
+    OneCondition,
+    PublishedMeans,
+    PublishedQuantile,
+    PublishedRate,
+    PublishedRegression,
+    StickyDraws,
+    TwoConditions,
+    TypedQuestion,
+    epsilon_of_gaussian,
+)
+from privexplorer.studies.predictability import (
+    ATTACKER,
+    GAIN,
+    ORACLE,
+    PRINTED,
+    SCHWARZ,
+    TIGHT,
+    PredictabilityScenario,
+    PredictabilityStudy,
+)
+
+STUDY: Any = study("predictability")
+TWENTY: dict[str, Any] = {
+    "data": TwentyPeople(), "question": OneCondition(column="q"), "compromised": 0.4, "noise_scale": "paper",
+}  # fmt: skip
+MEANS = PublishedMeans(columns=("x1", "x2"))
+LINEAR = PublishedRegression(outcome="y", features=("x1", "x2"), intercept=False)
+
+
+def now(**choices: Any) -> pr.Predictability:
+    """Return the present values of the twenty people."""
+    scenario = PredictabilityScenario(**{**TWENTY, **choices})
+    found: pr.Predictability = STUDY.moment(scenario, STUDY.prepare(scenario, None).asked).now
+    return found
+
+
+def series(result: Any, panel: str, name: str) -> Any:
+    frame = result.frame
+    return frame[(frame["panel"] == panel) & (frame["series"] == name)]
+
+
+# --- gold values ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("choices", "expected"),
+    [
+        ({"published": MEANS, "noise": pr.GivenCovariance(entries=(1.0, 0.3, 0.3, 2.0))}, 0.1745129326),
+        ({"published": MEANS, "noise": pr.NoNoise()}, 0.1839288887),
+        ({"published": LINEAR, "noise": pr.Isotropic(std=math.sqrt(0.05))}, 0.1281025641),
+        ({"published": LINEAR, "noise": pr.Calibrated(level=0.5)}, 0.1154856483),
+        ({"published": LINEAR, "noise": pr.Calibrated(level=0.5), "noise_scale": "release"}, 0.1154856483),
+        (
+            {
+                "published": MEANS, "leak": BiasedDraws(column="weight"),
+                "noise": pr.GivenCovariance(entries=(1.0, 0.0, 0.0, 2.0)),
+            },
+            0.1371123539,
+        ),
+    ],
+    ids=["G3", "G3 without noise", "G5", "G6", "G6 as released", "G7"],
+)  # fmt: skip
+def test_gold_values_through_the_study(choices: dict[str, Any], expected: float) -> None:
+    assert now(**choices).printed[0] == pytest.approx(expected, rel=1e-8)
+
+
+def test_attenuation_of_the_regression() -> None:
+    found = now(published=LINEAR, noise=pr.Isotropic(std=math.sqrt(0.05)))
+    assert found.rho_cc[0] == pytest.approx(0.5747588535, rel=1e-8)
+    assert found.c0[0] == pytest.approx(0.05936620864, rel=1e-8)
+
+
+def test_noise_that_adds_up_hides_more_than_each() -> None:
+    both = now(published=MEANS, noise=pr.Isotropic(std=1.0), further_noise=pr.Isotropic(std=2.0)).printed[0]
+    one = now(published=MEANS, noise=pr.Isotropic(std=math.sqrt(5.0))).printed[0]
+    assert both == pytest.approx(one, rel=1e-12)
+    assert both < now(published=MEANS, noise=pr.Isotropic(std=2.0)).printed[0]
+
+
+# --- curves -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def default() -> Any:
+    return STUDY.run()
+
+
+def test_four_curves_in_order(default: Any) -> None:
+    for panel in ("noise", "fraction"):
+        curves = [series(default, panel, name)["y"].to_numpy() for name in (PRINTED, SCHWARZ, TIGHT, GAIN)]
+        for upper, lower in itertools.pairwise(curves):
+            assert np.all(upper > lower)
+        assert np.max(curves[3] / curves[0]) <= 1 / (2 * pr.KAPPA) + 1e-12
+    for name in (PRINTED, GAIN):
+        assert np.all(np.diff(series(default, "noise", name)["y"]) < 0)
+
+
+def test_scales_shift_the_curve_along_the_noise() -> None:
+    """The printed count needs √ν times the noise for the same value."""
+    scenario = PredictabilityScenario(trials=16)
+    prepared = STUDY.prepare(scenario, None)
+    curves = {}
+    for scale in ("release", "paper"):
+        result = STUDY.assemble(scenario.model_copy(update={"noise_scale": scale}), prepared, [])
+        curves[scale] = series(result, "noise", PRINTED)
+    shift = math.sqrt(0.3 * 2000 / 0.7)
+    x, y = np.log(curves["paper"]["x"]), np.log(curves["paper"]["y"])
+    at = curves["release"]["x"].to_numpy() * shift
+    inside = at < float(curves["paper"]["x"].max())
+    moved = np.interp(np.log(at[inside]), x, y)
+    assert inside.sum() > 20
+    np.testing.assert_allclose(moved, np.log(curves["release"]["y"].to_numpy()[inside]), atol=0.01)
+
+
+def test_the_curve_over_the_fraction_is_symmetric_only_without_noise() -> None:
+    scenario = PredictabilityScenario(noise=pr.NoNoise(), trials=16)
+    prepared = STUDY.prepare(scenario, None)
+    rows = series(STUDY.assemble(scenario, prepared, []), "fraction", PRINTED)
+    alpha, y = rows["x"].to_numpy(), rows["y"].to_numpy()
+    np.testing.assert_allclose(np.interp(1 - alpha[20:-5], alpha, y), y[20:-5], rtol=2e-3)
+    assert alpha[np.argmin(y)] == pytest.approx(0.5, abs=0.021)
+    noisy = series(
+        STUDY.assemble(scenario.model_copy(update={"noise": pr.Isotropic(std=0.5)}), prepared, []), "fraction", PRINTED
+    )
+    assert alpha[np.argmin(noisy["y"])] > 0.6
+
+
+def test_curves_and_numbers_of_the_cards_agree(default: Any) -> None:
+    moment = STUDY.moment(PredictabilityScenario(), STUDY.prepare(PredictabilityScenario(), None).asked)
+    for panel, x in (("noise", 0.5), ("fraction", 0.3)):
+        rows = series(default, panel, GAIN)
+        value = np.exp(np.interp(math.log(x), np.log(rows["x"]), np.log(rows["y"])))
+        assert value == pytest.approx(float(moment.now.gain[0]), rel=0.01)
+    before, after = moment.now.variance_before[0] / 420, moment.now.variance_after[0] / 420
+    assert default.cards[0].value == f"{100 * math.sqrt(after):.2f}\u00a0pp"
+    assert default.cards[0].chip == f"{100 * math.sqrt(before):.2f}\u00a0pp without"
+
+
+# --- simulated attackers -----------------------------------------------------------------------------------------
+
+
+def made(scenario: PredictabilityScenario, trials: int) -> tuple[Any, Any]:
+    prepared = STUDY.prepare(scenario, None)
+    size = STUDY.block_trials(scenario)
+    sums = np.concatenate([STUDY.run_block(prepared, block) for block in range(-(-trials // size))])[:trials]
+    return prepared, sums
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        PredictabilityScenario(question=OneCondition(column="pressure", sign=">", value="140")),
+        PredictabilityScenario(
+            data=LinearPopulation(people=1000), published=PublishedRegression(outcome="y", features=("x1", "x2")),
+            noise=pr.Isotropic(std=0.03), question=OneCondition(column="secret"),
+        ),
+        PredictabilityScenario(
+            question=OneCondition(column="pressure", sign=">", value="140"), leak=BiasedDraws(column="visits")
+        ),
+    ],
+    ids=["mean", "regression", "biased"],
+)  # fmt: skip
+def test_the_attackers_are_those_of_the_mathematics(scenario: PredictabilityScenario) -> None:
+    """Mean drop and both squared errors, against one draw of leak and noise at a time; 4 standard errors."""
+    prepared, sums = made(scenario, 400)
+    leaks, asked = prepared.leaks, prepared.asked
+    attacks = leaking.unpack(leaks, sums, 0)
+    point = int(np.argmin(np.abs(leaks.counts - 0.3 * asked.n)))
+    assert leaks.counts[point] == round(0.3 * asked.n)
+    sigma = asked.law([scenario.noise], 1.0).covariance
+    points, nu = np.array([point]), np.array([asked.size(0.3).noise_multiplier])
+    drops, errors = leaking.loss_drops(attacks, points, sigma[None], nu)
+    weights = leaking.oracle_weights(asked.summary, 0, sigma[None], nu)
+    steady = leaking.steadied(drops, attacks, points, asked.summary, 0, weights)[0]
+    # the same by the package, its noise drawn
+    people = scenario.data.table()
+    queries = pr.query_set([scenario.question.expression(people)], people)
+    process = scenario.leak.process(asked.n, round(0.3 * asked.n), people)
+    fitted = scenario.published.record(people).fit(people)
+    attack = pr.prepare_attack(
+        people, queries.evaluate(people), fitted, process, asked.law([scenario.noise], 1.0),
+        summary=process.summarise(people, queries, fitted),
+    )  # fmt: skip
+    draws = attack.run(1500, np.random.default_rng(5))
+    gaps = draws.loss_gaps()[:, 0]
+    assert abs(steady.mean() - gaps.mean()) < 4 * math.hypot(
+        steady.std() / math.sqrt(steady.size), gaps.std() / math.sqrt(gaps.size)
+    )
+    for mine, answers in zip(errors[:, 0], (draws.before, draws.feasible), strict=True):
+        squares = np.square(answers - draws.truth)[:, 0]
+        step = math.hypot(mine.std() / math.sqrt(mine.size), squares.std() / math.sqrt(squares.size))
+        assert abs(mine.mean() - squares.mean()) < 4 * step
+    # steadying moves the mean by what chance allows, and makes it far more precise
+    moved = (drops[0] - steady) / math.sqrt(steady.size)
+    assert abs((drops[0] - steady).mean()) < 4 * moved.std()
+    assert steady.std() < drops[0].std() / 2
+
+
+def test_the_oracle_of_a_mean_reaches_the_formula() -> None:
+    """Shards without replacement: N - 1 where the large-sample formula has N."""
+    scenario = PredictabilityScenario(question=OneCondition(column="pressure", sign=">", value="140"), trials=64)
+    result = STUDY.run(scenario)
+    rows, theory = series(result, "fraction", ORACLE), series(result, "fraction", GAIN)
+    for x, y, error in rows[["x", "y", "std_error"]].to_numpy()[3:]:
+        expected = float(np.interp(x, theory["x"], theory["y"]))
+        exact = np.isclose(theory["x"], x).any()
+        assert y == pytest.approx(expected, rel=2e-3 if exact else 0.02)
+        assert error < 1e-3 * y
+
+
+def test_an_attacker_gains_no_more_than_the_formula_says_and_less_with_few_records(default: Any) -> None:
+    rows, theory = series(default, "fraction", ATTACKER), series(default, "fraction", GAIN)
+    ratio = rows["y"].to_numpy() / np.interp(rows["x"], theory["x"], theory["y"])
+    error = rows["std_error"].to_numpy() / np.interp(rows["x"], theory["x"], theory["y"])
+    late = rows["x"].to_numpy() >= 0.3
+    assert np.all(np.abs(ratio[late] - 1) < 4 * error[late] + 0.02)
+    bound = np.interp(rows["x"], theory["x"], series(default, "fraction", TIGHT)["y"])
+    assert np.all(rows["y"].to_numpy()[2:] < bound[2:])
+
+
+def test_log_loss_of_a_weak_gain_is_the_local_curvature() -> None:
+    base = PredictabilityScenario(question=OneCondition(column="pressure", sign=">", value="125"), trials=400)
+    squared = STUDY.run(base)
+    logged = STUDY.run(base.model_copy(update={"loss": "log"}))
+    p = float(STUDY.prepare(base, None).asked.summary.query_means[0])
+    for name, tolerance in ((GAIN, 1e-9), (ATTACKER, 0.05)):
+        one, two = (series(result, "fraction", name)["y"].to_numpy()[-6:] for result in (squared, logged))
+        np.testing.assert_allclose(two * 2 * p * (1 - p), one, rtol=tolerance)
+
+
+def test_leaks_are_nested_and_prefixes() -> None:
+    scenario = PredictabilityScenario()
+    leaks = STUDY.prepare(scenario, None).leaks
+    assert leaks.counts.tolist() == [round(share * 2000) for share in FRACTIONS]
+    sums = leaking.run_leaks(leaks, 3)
+    order = block_rng(scenario.seed, 3).permutation(2000)
+    for point, count in enumerate(leaks.counts):
+        np.testing.assert_allclose(sums[0, 1, point], leaks.rows[1, order[:count]].sum(), rtol=1e-9, atol=1e-9)
+
+
+def test_no_attacker_where_none_can_be_simulated() -> None:
+    scenario = PredictabilityScenario(leak=StickyDraws(), trials=64)
+    assert STUDY.blocks(scenario) == 0
+    result = STUDY.run(scenario)
+    assert result.runs == 0
+    assert ATTACKER not in set(result.frame["series"])
+    assert any("walks over groups" in note.text for note in result.notes)
+    assert STUDY.chart(result, "noise").marks()
+
+
+# --- words --------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_says_which_questions_by_how_much_and_what_it_costs(default: Any) -> None:
+    assert "30% of 2,000 records leaked" in default.shows
+    assert "4.9% of its squared error (with exact numbers 11%)" in default.shows
+    assert "gets easiest (18%)" in default.shows
+    assert "0.4% of the value" in default.shows
+    assert "ε = 0.74" in default.shows
+    assert "not private" in default.shows
+    assert all(len(card.chip) <= 18 for card in default.cards)
+
+
+def test_epsilon_beside() -> None:
+    assert epsilon_of_gaussian(0.5, 180 / 2000) == pytest.approx(0.74, abs=0.006)
+    assert epsilon_of_gaussian(0.0, 1.0) == math.inf
+    laplace = STUDY.run(
+        PredictabilityScenario(published=PublishedRate(), noise=pr.LaplaceForPrivacy(epsilon=0.5), trials=16)
+    )
+    assert laplace.cards[3].value == "ε = 0.50"
+    for noise in (pr.NoNoise(), pr.Calibrated()):
+        result = STUDY.run(PredictabilityScenario(noise=noise, trials=16))
+        assert result.cards[3].value == "no ε"
+
+
+def test_the_shown_question_follows_the_choice() -> None:
+    scenario = PredictabilityScenario(trials=16)
+    prepared = STUDY.prepare(scenario, None)
+    names = {}
+    for shown in ("own", "easiest", "middle", "least"):
+        result = STUDY.assemble(scenario.model_copy(update={"shown": shown}), prepared, [])
+        names[shown] = result.extra["names"][result.extra["place"]]
+    assert names == {"own": "smoker", "easiest": "pressure > 140", "middle": "diabetic", "least": 'ward = "east"'}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        TwoConditions(joined="or", is_not=True),
+        NumberQuestion(),
+        TypedQuestion(text="if(smoker = 1, cost, 0)"),
+        OneCondition(column="ward", sign="!=", value="east"),
+    ],
+    ids=lambda one: one.kind,
+)
+def test_questions_by_clicking(question: Any) -> None:
+    table = Clinic().table()
+    answers = question.expression(table).evaluate(table)
+    smoker, high = table["smoker"] == 1, table["pressure"] > 140
+    expected = {
+        "two": ~smoker | high, "number": table["cost"], "typed": smoker * table["cost"], "one": table["ward"] != "east",
+    }  # fmt: skip
+    np.testing.assert_array_equal(answers, expected[question.kind].astype(float))
+    result = STUDY.run(PredictabilityScenario(question=question, trials=16))
+    assert np.isfinite(series(result, "noise", GAIN)["y"]).all()
+
+
+def test_an_own_table_is_read_told_and_not_private() -> None:
+    result = STUDY.run(STUDY.presets()[3].scenario.model_copy(update={"trials": 32}))
+    assert any(note.level == "not-private" for note in result.notes)
+    assert "442 records" in result.shows
+    assert set(result.extra["names"][1:]) <= {"progression > 140.5", "bmi > 25.7", "age > 50", "bp > 93"}
+
+
+@pytest.mark.parametrize("published", [PublishedQuantile(), PublishedRate(), PublishedRegression(model="ridge")])
+def test_other_releases(published: Any) -> None:
+    result = STUDY.run(PredictabilityScenario(published=published, trials=16))
+    assert ATTACKER in set(result.frame["series"])
+    for view in STUDY.views:
+        assert STUDY.chart(result, view).marks()
+
+
+def test_a_constant_question_is_answered_by_zero_and_a_note() -> None:
+    result = STUDY.run(PredictabilityScenario(question=OneCondition(column="age", sign=">", value="500"), trials=16))
+    assert np.all(series(result, "noise", GAIN)["y"] == 0)
+    assert any("nothing to predict" in note.text for note in result.notes)
+    assert STUDY.chart(result, "noise")
+
+
+# --- refusals ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("choices", "words"),
+    [
+        ({"question": OneCondition(column="height")}, "no column “height”"),
+        ({"question": NumberQuestion(), "loss": "log"}, "Log loss needs"),
+        ({"question": OneCondition(column="age", value="old")}, "must be compared with a number"),
+        ({"question": OneCondition(column="ward", sign=">", value="east")}, "can only equal"),
+        ({"bounds": ("bmi low high",)}, "smallest and its largest"),
+        ({"published": PublishedRegression(), "noise": pr.LaplaceForPrivacy()}, "without limit"),
+        ({"published": PublishedMeans(columns=("pressure", "ward"))}, "ward"),
+        ({"question": TypedQuestion(text="age >")}, "it ends there"),
+        ({"noise": pr.GivenCovariance(entries=(1.0, 2.0, 3.0))}, "d times d"),
+        ({"published": PublishedRegression(model="logistic", outcome="age")}, "0 or 1"),
+    ],
+)
+def test_refusals_are_sentences(choices: dict[str, Any], words: str) -> None:
+    with pytest.raises(PrivExplorerError) as caught:
+        STUDY.run(PredictabilityScenario(trials=16, **choices))
+    assert words in str(caught.value)
+    assert str(caught.value).endswith(".")
+
+
+def test_a_table_that_is_not_there() -> None:
+    with pytest.raises(PrivExplorerError, match="column"):
+        STUDY.run(PredictabilityScenario(data=OwnTable(), trials=16))
+
+
+def test_draws_with_replacement_warn_where_many_have_leaked() -> None:
+    result = STUDY.run(PredictabilityScenario(leak=LeakedDraws(), trials=16))
+    assert any("far below N" in note.text for note in result.notes)
+    result = STUDY.run(PredictabilityScenario(leak=LeakedDraws(), compromised=0.05, trials=16))
+    assert not any("far below N" in note.text for note in result.notes)
+
+
+def test_the_study_is_what_the_catalogue_lists() -> None:
+    assert isinstance(STUDY, PredictabilityStudy)
+    with pytest.raises(DataError):
+        STUDY.run(PredictabilityScenario(leak=BiasedDraws(column="ward")))
