@@ -680,10 +680,7 @@ class _Job:
             check_basis_size(max(first.size, second.size), len(self.y), self.keep)
         assert not isinstance(self.learners, OwnLearners)  # noqa: S101 - refused above
         mechanism = self.mechanism if self.mechanism is not None else AlphaIdentity(1.0, GaussianNoise())
-        public = None
-        if self.w is not None:
-            std = self.w.std(axis=0)
-            public = (self.w - self.w.mean(axis=0)) / np.where(std > 0, std, 1.0)
+        public = None if self.w is None else _whitened(self.w)
         crossed = self.learners.interactions
         outcome = private_design(mechanism, self.z, first, public=public, interactions=crossed)
         other = outcome
@@ -737,6 +734,21 @@ class _Job:
         """Return e = -(1/p1²) P Q⁻¹[d (μ₁ - μ₀)], or with d μ₀ (section 2.5, step 3)."""
         here, there = self._among(model.at_records(design)), self._among(model.at_nodes(design))
         return -float(np.mean(self.d[rows] * (design.own * here + _nodes_sum(design, there)))) / p1**2
+
+
+def _whitened(w: FloatArray) -> FloatArray | None:
+    """Turn public columns into uncorrelated ones of variance 1 with the same span; repeated ones are dropped.
+
+    The stabilisers of section 2.6 then never touch what needs no stabilising.
+    """
+    centred = w - w.mean(axis=0)
+    std = centred.std(axis=0)
+    centred = centred[:, std > 0] / std[std > 0]
+    values, vectors = np.linalg.eigh(np.einsum("ni,nj->ij", centred, centred) / len(w))
+    kept = values > 1e-10 * max(1.0, float(values[-1])) if len(values) else np.zeros(0, dtype=np.bool_)
+    if not kept.any():
+        return None
+    return np.asarray(np.einsum("ni,ij->nj", centred, vectors[:, kept] / np.sqrt(values[kept])))
 
 
 _FLAG_NOTES = {

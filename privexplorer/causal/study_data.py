@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -443,7 +443,7 @@ def _by_table(
     assert isinstance(kind, Categories)  # noqa: S101 - checked by the caller
     assert isinstance(mechanism, AlphaIdentity | FiniteMechanism)  # noqa: S101 - checked by the caller
     counts = tabulate(table.y, table.d, z, len(kind.levels), folds=folds, fold_ids=labels)
-    return discrete_estimate(counts, mechanism, target, level=level, trim=trim)
+    return discrete_estimate(replace(counts, levels=kind.levels), mechanism, target, level=level, trim=trim)
 
 
 def _open(mechanism: Mechanism) -> Mechanism:
