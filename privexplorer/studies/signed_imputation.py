@@ -242,6 +242,7 @@ class SignedImputation(Study[SignedScenario]):
             f"and between {significant(least, 2)} and {significant(float(np.delete(weights, shown).max()), 2)} for the "
             "others"
         )
+        exact = "exactly" if fixed < 1e-9 else f"up to rounding ({significant(fixed, 1)})"
         confused = (
             f" With rows and columns exchanged the shares would come out wrong by up to {significant(slip, 2)}."
             if slip > 1e-9
@@ -265,7 +266,7 @@ class SignedImputation(Study[SignedScenario]):
             shows=(
                 f"A person who shows category **{shown}** counts **{significant(float(weights[shown]), 3)} times** for "
                 f"that category {others}; the weights add up to 1. Averaged over everybody they give the true shares "
-                f"back (largest gap {significant(fixed, 1)}), although no single record can be undone.{confused}"
+                f"back {exact}, although no single record can be undone.{confused}"
             ),
             takeaway=(
                 f"Table of chances for {levels} categories, its inverse, and the signed weights of a record that shows "
