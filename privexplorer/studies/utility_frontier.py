@@ -30,6 +30,7 @@ from privexplorer.studies._release_choices import (
     DELTA,
     LeakedShard,
     NumberQuestion,
+    OneCondition,
     PublishedChoice,
     PublishedMeans,
     PublishedRegression,
@@ -39,7 +40,7 @@ from privexplorer.studies._release_choices import (
     problems_of,
 )
 from privexplorer.studies.base import Preset, Study
-from privexplorer.studies.chart import Axis, Chart, Line, Panel, Points
+from privexplorer.studies.chart import Axis, Chart, Line, Panel, Points, Role
 from privexplorer.studies.result import Card, Formula, Note, Result, tidy
 from privexplorer.studies.words import percent, plain_markdown, ratio, significant
 
@@ -56,29 +57,26 @@ Measure = Literal["printed", "product", "gain"]
 class FrontierScenario(Scenario):
     """A release with two kinds of noise, and a question that can be turned."""
 
-    data: DataChoice = field(
-        LinearPopulation(dimension=2, stretch=3.0), "People", "Whose table it is.", key="data", group="Data",
-        discriminator="kind",
-    )  # fmt: skip
+    data: DataChoice = field(Clinic(), "People", "Whose table it is.", key="data", group="Data", discriminator="kind")
     published: PublishedChoice = field(
-        PublishedRegression(outcome="y", features=("x1", "x2"), intercept=False), "You publish",
-        "Numbers computed from everybody.", key="publish", group="Data", discriminator="kind",
+        PublishedMeans(columns=("pressure", "weight")), "You publish", "Numbers computed from everybody.",
+        key="publish", group="Data", discriminator="kind",
     )  # fmt: skip
     bounds: Annotated[tuple[Annotated[str, Field(min_length=1, max_length=400)], ...], Field(max_length=60)] = field(
-        ("y -8 8",), "Public bounds",
+        ("pressure 60 240", "weight 30 200"), "Public bounds",
         "For the ε of equal noise: each column, its smallest and its largest possible value, such as bmi 10 80.",
         key="bounds", group="Privacy", advanced=True,
     )  # fmt: skip
     first: QuestionChoice = field(
-        TypedQuestion(text="secret * x1"), "First question", "Asked alone at 0 degrees.", key="ask", group="Attacker",
+        OneCondition(), "First question", "Asked alone at 0 degrees.", key="ask", group="Attacker",
         discriminator="kind",
     )  # fmt: skip
     second: QuestionChoice = field(
-        TypedQuestion(text="secret * x2"), "Second question", "Asked alone at 90 degrees.", key="ask2",
+        OneCondition(column="diabetic"), "Second question", "Asked alone at 90 degrees.", key="ask2",
         group="Attacker", discriminator="kind",
     )  # fmt: skip
     angle: Annotated[float, Number] = field(
-        30.0, "Direction of the question, degrees",
+        45.0, "Direction of the question, degrees",
         "Turns from the first question (0) to the second (90) and on to their difference.", key="angle",
         group="Attacker", ge=0, le=180,
     )  # fmt: skip
@@ -150,20 +148,20 @@ class UtilityFrontier(Study[FrontierScenario]):
     def presets(self) -> tuple[Preset[FrontierScenario], ...]:
         """Finished examples."""
         make = FrontierScenario
+
+        def regression(angle: float) -> FrontierScenario:
+            return make(
+                data=LinearPopulation(dimension=2, stretch=3.0),
+                published=PublishedRegression(outcome="y", features=("x1", "x2"), intercept=False),
+                first=TypedQuestion(text="secret * x1"),
+                second=TypedQuestion(text="secret * x2"),
+                angle=angle,
+            )
+
         return (
-            Preset("A regression", make()),
-            Preset("Where equal noise wins", make(angle=0.0)),
-            Preset(
-                "Two means, with ε",
-                make(
-                    data=Clinic(),
-                    published=PublishedMeans(columns=("pressure", "weight")),
-                    first=TypedQuestion(text="smoker = 1"),
-                    second=TypedQuestion(text="diabetic = 1"),
-                    bounds=("pressure 60 240", "weight 30 200"),
-                    angle=45.0,
-                ),
-            ),
+            Preset("Two means, with ε", make()),
+            Preset("A regression", regression(30.0)),
+            Preset("Where equal noise wins", regression(0.0)),
             Preset(
                 "A table: diabetes",
                 make(
@@ -316,7 +314,8 @@ class UtilityFrontier(Study[FrontierScenario]):
                 (ELLIPSE, matched.first_level * sandwich), (CIRCLE, matched.second_level * equal)
             ):  # fmt: skip
                 ring = pr.noise_ellipse(sigma)
-                rows.append((name, ring[:, 0], ring[:, 1], 0.0))
+                angles = np.linspace(0.0, 360.0, len(ring))
+                rows += [(f"{name}, across", angles, ring[:, 0], 0.0), (f"{name}, up", angles, ring[:, 1], 0.0)]
         return tidy(rows).assign(panel="shape")
 
     def told(
@@ -457,7 +456,8 @@ class UtilityFrontier(Study[FrontierScenario]):
 
     def chart(self, result: Result, view: str) -> Chart:
         """Describe the frontier, or the shape of both noises."""
-        return self.shape_chart(result) if view == "shape" else self.frontier_chart(result)
+        drawn = view == "shape" and len(self.numbers(result, view)) > 0  # one number has no shape
+        return self.shape_chart(result) if drawn else self.frontier_chart(result)
 
     def frontier_chart(self, result: Result) -> Chart:
         """Describe γ against the price."""
@@ -511,17 +511,11 @@ class UtilityFrontier(Study[FrontierScenario]):
         frame = self.numbers(result, "shape")
         marks = []
         for name, label in ((ELLIPSE, "calibrated"), (CIRCLE, "equal")):
-            rows = frame[frame["series"] == name]
-            marks.append(
-                Line(
-                    "private" if name == ELLIPSE else "non-private",
-                    rows["x"].to_numpy(),
-                    rows["y"].to_numpy(),
-                    name,
-                    label,
-                    main=name == ELLIPSE,
-                )
+            across, up = (
+                frame[frame["series"] == f"{name}, {way}"]["y"].to_numpy(dtype=np.float64) for way in ("across", "up")
             )
+            role: Role = "private" if name == ELLIPSE else "non-private"
+            marks.append(Line(role, across, up, name, label, main=name == ELLIPSE))
         labels = result.extra["labels"]
         other = labels[1] if len(labels) > 1 else "second number"
         return Chart(

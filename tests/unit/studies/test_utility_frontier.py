@@ -10,12 +10,11 @@ import pytest
 
 from privexplorer import predictability as pr
 from privexplorer.studies import study
-from privexplorer.studies._predictability import Clinic, TwentyPeople
+from privexplorer.studies._predictability import TwentyPeople
 from privexplorer.studies._release_choices import (
     OneCondition,
     PublishedMeans,
     PublishedRegression,
-    TypedQuestion,
 )
 from privexplorer.studies.utility_frontier import (
     ANGLES,
@@ -45,14 +44,8 @@ TWENTY: dict[str, Any] = {
     "measure": "printed",
     "kept": 1 / math.sqrt(1.5),
 }
-MEANS: dict[str, Any] = {
-    "data": Clinic(),
-    "published": PublishedMeans(columns=("pressure", "weight")),
-    "first": TypedQuestion(text="smoker = 1"),
-    "second": TypedQuestion(text="diabetic = 1"),
-    "bounds": ("pressure 60 240", "weight 30 200"),
-    "angle": 45.0,
-}
+REGRESSION: Any = STUDY.presets()[1].scenario
+EQUAL_WINS: Any = STUDY.presets()[2].scenario
 
 
 def points(result: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -85,7 +78,7 @@ def test_the_bound_lies_right_of_the_exact_price() -> None:
 
 
 def test_curves_fall_and_meet_the_matched_points() -> None:
-    result = STUDY.run(FrontierScenario())
+    result = STUDY.run(REGRESSION)
     x, y = points(result, MATCHED)
     for place, name in enumerate((CALIBRATED, EQUAL)):
         along, gamma = points(result, name)
@@ -95,7 +88,7 @@ def test_curves_fall_and_meet_the_matched_points() -> None:
 
 
 def test_turning_the_question() -> None:
-    scenario = FrontierScenario()
+    scenario = REGRESSION
     summary = STUDY.prepare(scenario, None).asked.summary
     size = pr.shard_size(0.3, summary.records)
     both = pr.predictability(summary, size, 0.001 * np.eye(2))
@@ -115,7 +108,7 @@ def test_turning_the_question() -> None:
 
 
 def test_ratios_over_directions_are_those_of_single_matches() -> None:
-    scenario = FrontierScenario(angle=float(ANGLES[2]))
+    scenario = REGRESSION
     prepared = STUDY.prepare(scenario, None)
     asked = prepared.asked
     nu = asked.size(0.3).multiplier("release")
@@ -131,7 +124,7 @@ def test_ratios_over_directions_are_those_of_single_matches() -> None:
 
 def test_noise_for_privacy_and_calibrated_noise_add_up() -> None:
     """γ of the sum is below that of each; ε stays that of the first."""
-    scenario = FrontierScenario(**MEANS)
+    scenario = FrontierScenario()
     prepared = STUDY.prepare(scenario, None)
     result = STUDY.assemble(scenario, prepared, [])
     x, y = points(result, EPSILONS)
@@ -148,29 +141,33 @@ def test_noise_for_privacy_and_calibrated_noise_add_up() -> None:
 
 
 def test_shapes_have_the_promised_spread() -> None:
-    result = STUDY.run(FrontierScenario())
-    frame = STUDY.numbers(result, "shape")
-    ring = frame[frame["series"] == CIRCLE]
-    radius = np.hypot(ring["x"], ring["y"])
+    result = STUDY.run(REGRESSION)
+
+    def ring(name: str) -> tuple[np.ndarray, np.ndarray]:
+        return points(result, f"{name}, across")[1], points(result, f"{name}, up")[1]
+
+    radius = np.hypot(*ring(CIRCLE))
     assert np.ptp(radius) < 1e-9 * radius.max()
-    other = frame[frame["series"] == ELLIPSE]
+    across, up = ring(ELLIPSE)
     # the stretched feature's coefficient is known three times as well, so it needs a third of the noise
-    assert np.abs(other["y"]).max() / np.abs(other["x"]).max() == pytest.approx(3.0, rel=0.15)
+    assert np.abs(up).max() / np.abs(across).max() == pytest.approx(3.0, rel=0.15)
     for view in STUDY.views:
         assert STUDY.chart(result, view).marks()
+    alone = STUDY.run(FrontierScenario(published=PublishedMeans()))
+    assert STUDY.chart(alone, "shape").title == "Protection against accuracy"
 
 
 def test_words_and_cards() -> None:
     result = STUDY.run(FrontierScenario())
     assert "50%" in result.shows
     assert "calibrated noise is cheaper" in result.shows
-    assert "equal noise is cheaper" in STUDY.run(FrontierScenario(angle=0.0)).shows
-    assert any("without limit" in note.text for note in result.notes)
+    assert "equal noise is cheaper" in STUDY.run(EQUAL_WINS).shows
+    assert any("without limit" in note.text for note in STUDY.run(REGRESSION).notes)
     assert all(len(card.chip) <= 18 for card in result.cards)
 
 
 def test_a_question_that_nothing_tells_about() -> None:
-    constant = OneCondition(column="x1", sign=">", value="500")
+    constant = OneCondition(column="age", sign=">", value="500")
     result = STUDY.run(FrontierScenario(first=constant, second=constant))
     assert "nothing to hide" in result.shows
     assert STUDY.chart(result, "frontier")
