@@ -228,8 +228,8 @@ def sheet_height(chart: Chart, size: Size) -> int:
 
 
 def gap_above(size: Size, own_x: bool) -> float:
-    """Pixels between two rows: the title of the lower panel, and the upper one's tick labels if it has its own."""
-    return size.text * (5.6 if own_x else 3.2)
+    """Pixels between two rows: the title of the lower panel, and ticks and title of the upper one's own x axis."""
+    return size.text * ((7.4 if size.compact else 6.2) if own_x else 3.2)
 
 
 def cells(chart: Chart, size: Size, right: int, top: int) -> list[Cell]:

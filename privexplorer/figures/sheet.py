@@ -557,7 +557,7 @@ def spread_name(mark: Spread, cell: Cell, size: Size, ground: Ground) -> list[Sp
     for text in dict.fromkeys((label, label.replace("<br>", " "))):
         wide, high = block_width(text, size.text), block_height(text, size.text)
         for at in np.linspace(wide / 2 + 6, cell.width - wide / 2 - 6, 41).tolist():
-            top, floor = float(np.interp(at, xs, tops)), float(np.interp(at, xs, floors))
+            top, floor = (float(np.interp(at, xs, edge, left=np.nan, right=np.nan)) for edge in (tops, floors))
             if not (math.isfinite(top) and math.isfinite(floor)):
                 continue
             top, floor = min(top, cell.height), max(floor, 0.0)
