@@ -119,32 +119,40 @@ def logistic(design: FloatArray, d: FloatArray, folds: Folds, *, iterations: int
     settled : (K,) bool array
         False where the steps did not die out (for example under perfect separation).
     """
+    wide = np.ascontiguousarray(design.T)
+    everything, settled = _newton(wide, d, np.zeros(len(wide)), iterations)
     parts = folds.slices()
-    start = np.zeros(design.shape[1])
-    everything, _ = _newton([design], [d], start, iterations)
-    scores, bends = zip(*[_logistic_sums(design[part], d[part], everything) for part in parts], strict=True)
-    score, bend = np.sum(scores, axis=0), np.sum(bends, axis=0)
-    found, settled = [], []
-    for k in range(len(parts)):
-        first = everything + _bounded(solve(bend - bends[k], score - scores[k]))
-        before = slice(0, parts[k].start), slice(parts[k].stop, len(d))
-        coefficients, done = _newton([design[s] for s in before], [d[s] for s in before], first, iterations)
+    sums = [_sums(wide[:, part], d[part], everything) for part in parts]
+    score, bend = np.sum([a for a, _ in sums], axis=0), np.sum([b for _, b in sums], axis=0)
+    found, done = [], []
+    for part, (own_score, own_bend) in zip(parts, sums, strict=True):
+        rest = np.concatenate([wide[:, : part.start], wide[:, part.stop :]], axis=1)
+        treated = np.concatenate([d[: part.start], d[part.stop :]])
+        curvature = bend - own_bend
+        start = everything + _bounded(solve(curvature, score - own_score))
+        coefficients, is_done = _chord(rest, treated, start, curvature) if settled else (start, False)
+        if not is_done:
+            coefficients, is_done = _newton(rest, treated, start, iterations)
         found.append(coefficients)
-        settled.append(done)
-    return np.stack(found), np.array(settled)
+        done.append(is_done)
+    return np.stack(found), np.array(done)
 
 
 def probabilities(design: FloatArray, coefficients: FloatArray) -> FloatArray:
     """Return the logistic probabilities of rows (n, p) at coefficients (p,)."""
-    logit = np.clip(np.einsum("ni,i->n", design, coefficients), -_LARGEST_LOGIT, _LARGEST_LOGIT)
+    return _chance(design.T, coefficients)
+
+
+def _chance(wide: FloatArray, coefficients: FloatArray) -> FloatArray:
+    logit = np.clip(np.einsum("in,i->n", wide, coefficients), -_LARGEST_LOGIT, _LARGEST_LOGIT)
     return np.asarray(1.0 / (1.0 + np.exp(-logit)))
 
 
-def _logistic_sums(design: FloatArray, d: FloatArray, coefficients: FloatArray) -> tuple[FloatArray, FloatArray]:
-    chance = probabilities(design, coefficients)
-    score = np.einsum("ni,n->i", design, d - chance)
-    bend = np.einsum("ni,nj->ij", design * (chance * (1 - chance))[:, None], design)
-    return score, bend
+def _sums(wide: FloatArray, d: FloatArray, coefficients: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return score and curvature of columns (p, n), whose rows lie together in memory."""
+    chance = _chance(wide, coefficients)
+    score = np.einsum("in,n->i", wide, d - chance)
+    return score, np.einsum("in,jn->ij", wide * (chance * (1.0 - chance)), wide)
 
 
 def _bounded(step: FloatArray) -> FloatArray:
@@ -152,15 +160,27 @@ def _bounded(step: FloatArray) -> FloatArray:
     return step if size <= 5.0 else step * (5.0 / size)
 
 
-def _newton(
-    designs: list[FloatArray], treatments: list[FloatArray], start: FloatArray, iterations: int
-) -> tuple[FloatArray, bool]:
+def _newton(wide: FloatArray, d: FloatArray, start: FloatArray, iterations: int) -> tuple[FloatArray, bool]:
+    """Climb until a step is so short that the next one, about its square, would be lost in rounding."""
     coefficients = start
     for _ in range(iterations):
-        sums = [_logistic_sums(b, t, coefficients) for b, t in zip(designs, treatments, strict=True) if len(t)]
-        score, bend = sum(s for s, _ in sums), sum(h for _, h in sums)
-        step = _bounded(solve(np.asarray(bend), np.asarray(score)))
+        score, bend = _sums(wide, d, coefficients)
+        step = _bounded(solve(bend, score))
         coefficients = coefficients + step
-        if float(np.max(np.abs(step), initial=0.0)) <= 1e-8 * (1.0 + float(np.max(np.abs(coefficients)))):
+        if float(np.max(np.abs(step), initial=0.0)) <= 1e-7 * (1.0 + float(np.max(np.abs(coefficients)))):
+            return coefficients, True
+    return coefficients, False
+
+
+def _chord(
+    wide: FloatArray, d: FloatArray, start: FloatArray, bend: FloatArray, steps: int = 12
+) -> tuple[FloatArray, bool]:
+    """Take steps with one curvature, taken nearby: each is cheap and shortens the error by the distance to there."""
+    coefficients = start
+    inverse = np.linalg.pinv(bend, rcond=1e-11, hermitian=True)
+    for _ in range(steps):
+        step = np.einsum("ij,j->i", inverse, np.einsum("in,n->i", wide, d - _chance(wide, coefficients)))
+        coefficients = coefficients + step
+        if float(np.max(np.abs(step), initial=0.0)) <= 1e-10 * (1.0 + float(np.max(np.abs(coefficients)))):
             return coefficients, True
     return coefficients, False
