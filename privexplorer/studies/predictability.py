@@ -49,7 +49,7 @@ from privexplorer.studies._release_choices import (
 )
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
 from privexplorer.studies.chart import Axis, Bars, Chart, Line, Panel, Points, Role
-from privexplorer.studies.result import Card, Formula, Note, Result, tidy
+from privexplorer.studies.result import Card, Formula, Note, Result
 from privexplorer.studies.words import percent, plain_markdown, plus_minus, significant, with_unit
 
 NOISE_POINTS = 61
@@ -183,7 +183,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         "noise": "Noise", "fraction": "Compromised fraction", "questions": "Which questions",
     }  # fmt: skip
     rows: ClassVar[tuple[str, ...]] = (
-        "P-L2.9H", "P-X11", "P-X12", "P-T3.6", "P-T3.6c0", "P-T3.6hp", "P-X16", "P-R3.7a", "P-R3.7b", "P-T4.1",
+        "P-L2.9", "P-L2.9H", "P-X11", "P-X12", "P-T3.6", "P-T3.6c0", "P-T3.6hp", "P-X16", "P-R3.7a", "P-R3.7b", "P-T4.1",
         "P-T4.2", "P-C3.8", "P-X19", "P-TA.19", "P-X3", "P-X26",
     )  # fmt: skip
 
@@ -285,12 +285,13 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         attacks = None
         if prepared.leaks is not None and parts:
             attacks = leaking.unpack(prepared.leaks, stacked(parts, scenario.trials), moment.place)
-        frames = [
-            self.noise_frame(scenario, asked, moment, one, attacks),
-            self.fraction_frame(scenario, asked, moment, one, attacks),
-            self.question_frame(moment, asked),
-        ]
-        frame = pd.concat(frames, ignore_index=True)
+        frame = laid_out(
+            {
+                "noise": self.noise_rows(scenario, asked, moment, one, attacks),
+                "fraction": self.fraction_rows(scenario, asked, moment, one, attacks),
+                "questions": self.question_rows(moment, asked),
+            }
+        )
         return self.told(scenario, prepared, moment, frame, attacks)
 
     def moment(self, scenario: PredictabilityScenario, asked: Asked) -> Moment:
@@ -309,14 +310,14 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         std = math.sqrt(float(np.trace(law.covariance)) / law.covariance.shape[0])
         return Moment(place, size, law, now, clean, std, spectrum.r2(), spectrum.rho2)
 
-    def noise_frame(
+    def noise_rows(
         self,
         scenario: PredictabilityScenario,
         asked: Asked,
         moment: Moment,
         one: pr.MomentSummary,
         attacks: leaking.Attacks | None,
-    ) -> pd.DataFrame:
+    ) -> list[Row]:
         """Curves against the noise on the published numbers."""
         d = moment.law.covariance.shape[0]
         shape = moment.law.covariance / moment.std**2 if moment.std > 0 else np.eye(d)
@@ -335,23 +336,22 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
             tau=tau_of(scenario, one),
         )
         rows = curve_rows(stds, sweep)
-        out = [tidy(rows)]
         if attacks is not None:
             point = nearest_leak(attacks, scenario.compromised, asked.n)
             some = stds[2:-1:7]
             covariances = np.square(some)[:, None, None] * shape
             points = np.full(some.size, point)
-            out += simulated(asked, moment.place, attacks, points, covariances, some, scenario.loss)
-        return pd.concat(out, ignore_index=True).assign(panel="noise")
+            rows += simulated(scenario, asked, moment.place, attacks, points, covariances, some)
+        return rows
 
-    def fraction_frame(
+    def fraction_rows(
         self,
         scenario: PredictabilityScenario,
         asked: Asked,
         moment: Moment,
         one: pr.MomentSummary,
         attacks: leaking.Attacks | None,
-    ) -> pd.DataFrame:
+    ) -> list[Row]:
         """Curves against the compromised fraction, and the gain of all questions."""
         alphas = SHOWN_ALPHAS[SHOWN_ALPHAS * asked.n >= 2]
         sizes = [asked.size(float(alpha)) for alpha in alphas]
@@ -378,28 +378,26 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
                 for size, level in zip(sizes, levels, strict=True)
             ]
             rows = [
-                (name, alphas, np.array([getattr(item, at)[0] for item in found]), 0.0)
+                Row(name, alphas, np.array([getattr(item, at)[0] for item in found]))
                 for name, at in CURVE_FIELDS.items()
             ]
         if scenario.curves == "questions":
             effective = np.array([size.effective for size in sizes])
             whole = pr.noise_spectrum(asked.summary, moment.law.covariance)
             gains = whole.r2(levels) * whole.variance / effective[:, None]
-            rows += [(f"gain: {name}", alphas, gains[:, at], 0.0) for at, name in enumerate(asked.names)]
-        out = [tidy(rows)]
+            rows += [Row(f"gain: {name}", alphas, gains[:, at]) for at, name in enumerate(asked.names)]
         if attacks is not None:
             points = np.arange(attacks.counts.size)
             covariances = np.broadcast_to(moment.law.covariance, (points.size, *moment.law.covariance.shape))
             shares = attacks.counts / asked.n
-            out += simulated(asked, moment.place, attacks, points, covariances, shares, scenario.loss)
-        return pd.concat(out, ignore_index=True).assign(panel="fraction")
+            rows += simulated(scenario, asked, moment.place, attacks, points, covariances, shares)
+        return rows
 
-    def question_frame(self, moment: Moment, asked: Asked) -> pd.DataFrame:
+    def question_rows(self, moment: Moment, asked: Asked) -> list[Row]:
         """How much easier each question gets: the share of the squared error that the release takes away."""
         values = [0.0] if moment.std == 0 else [0.0, moment.std]
         shares = np.stack([moment.rho2, moment.r2][: len(values)])
-        rows = [(name, values, shares[:, place], 0.0) for place, name in enumerate(asked.names)]
-        return tidy(rows).assign(panel="questions")
+        return [Row(name, np.array(values), shares[:, place]) for place, name in enumerate(asked.names)]
 
     def told(
         self,
@@ -551,7 +549,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
             return self.gains_chart(result, x, here, unit)
         frame = self.numbers(result, view)
         marks: list[Any] = []
-        every, has_low = scenario.curves == "all", "low" in frame.columns
+        every = scenario.curves == "all"
         told: dict[str, tuple[Role, str, str | None]] = {
             PRINTED: ("upper bound", "printed<br>bound", None),
             TIGHT: ("upper bound", "tightest<br>bound", "9px,4px"),
@@ -573,7 +571,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
             (ATTACKER, "simulated<br>attacker", "attacker"), (ORACLE, "oracle", "data"),
         )  # fmt: skip
         for series, label, role in dots:
-            rows = frame[(frame["series"] == series) & (frame["low"] > (lowest(frame) or 0))] if has_low else frame[:0]
+            rows = frame[(frame["series"] == series) & (frame["low"] > (lowest(frame) or 0))]
             if len(rows) and (series == ATTACKER or every):
                 marks.append(
                     Points(role, rows["x"].to_numpy(), rows["y"].to_numpy(), series, label,
@@ -634,9 +632,45 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
 CURVE_FIELDS = {PRINTED: "printed", SCHWARZ: "cauchy_schwarz", TIGHT: "product", GAIN: "gain"}
 
 
-def curve_rows(x: FloatArray, sweep: pr.Sweep) -> list[tuple[str, Any, Any, Any]]:
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One series of the result: values over x, with standard errors and an interval where it was simulated."""
+
+    series: str
+    x: FloatArray
+    y: FloatArray
+    std_error: FloatArray | None = None
+    low: FloatArray | None = None
+    high: FloatArray | None = None
+
+
+def laid_out(panels: Mapping[str, Sequence[Row]]) -> pd.DataFrame:
+    """Put all series of all views into one tidy frame."""
+    rows = [(panel, row) for panel, of in panels.items() for row in of]
+    sizes = [row.x.size for _, row in rows]
+
+    def joined(name: str, fill: float) -> FloatArray:
+        parts = [getattr(row, name) for _, row in rows]
+        return np.concatenate(
+            [np.full(size, fill) if part is None else part for part, size in zip(parts, sizes, strict=True)]
+        )
+
+    return pd.DataFrame(
+        {
+            "series": np.repeat(np.array([row.series for _, row in rows], dtype=object), sizes),
+            "x": joined("x", 0.0),
+            "y": joined("y", 0.0),
+            "std_error": joined("std_error", 0.0),
+            "low": joined("low", np.nan),
+            "high": joined("high", np.nan),
+            "panel": np.repeat(np.array([panel for panel, _ in rows], dtype=object), sizes),
+        }
+    )
+
+
+def curve_rows(x: FloatArray, sweep: pr.Sweep) -> list[Row]:
     """Return the four curves of one question."""
-    return [(name, x, getattr(sweep, at)[:, 0], 0.0) for name, at in CURVE_FIELDS.items()]
+    return [Row(name, x, getattr(sweep, at)[:, 0]) for name, at in CURVE_FIELDS.items()]
 
 
 def tau_of(scenario: PredictabilityScenario, one: pr.MomentSummary) -> float | None:
@@ -665,27 +699,28 @@ def nearest_leak(attacks: leaking.Attacks, compromised: float, people: int) -> i
 
 
 def simulated(
+    scenario: PredictabilityScenario,
     asked: Asked,
     place: int,
     attacks: leaking.Attacks,
     points: Any,
     covariances: FloatArray,
     x: FloatArray,
-    loss: Literal["squared", "log"],
-) -> list[pd.DataFrame]:
-    """Return rows of the feasible attacker and of the oracle, with bootstrap intervals."""
+) -> list[Row]:
+    """Return the feasible attacker, and the oracle where all curves are wanted, with bootstrap intervals."""
     sizes = [asked.size(float(attacks.counts[point] / asked.n)) for point in points]
     multipliers = np.array([size.noise_multiplier for size in sizes])
-    summary = asked.summary
+    summary, p = asked.summary, attacks.mean
     weights = leaking.oracle_weights(summary, place, covariances, multipliers)
+    log = scenario.loss == "log" and 0.0 < p < 1.0
     out = []
     for series, oracle in ((ATTACKER, None), (ORACLE, weights)):
-        drops, _ = leaking.loss_drops(attacks, points, covariances, multipliers, loss, oracle)
-        p = float(summary.query_means[place])
-        scale = 1.0 if loss == "squared" else 1.0 / (2.0 * p * (1.0 - p))
+        if series == ORACLE and scenario.curves != "all":
+            continue
+        drops, _ = leaking.loss_drops(attacks, points, covariances, multipliers, "log" if log else "squared", oracle)
+        scale = 1.0 / (2.0 * p * (1.0 - p)) if log else 1.0
         drops = leaking.steadied(drops, attacks, points, summary, place, weights, scale)
-        mean, error, low, high = leaking.bootstrap(drops)
-        out.append(tidy([(series, x, mean, error)]).assign(low=low, high=high))
+        out.append(Row(series, x, *leaking.bootstrap(drops)))
     return out
 
 
@@ -772,6 +807,18 @@ def formulas(scenario: PredictabilityScenario, asked: Asked, moment: Moment) -> 
             "Thm 3.6, Rem 3.7; noise counted as released (corrected)"
             if scenario.noise_scale == "release"
             else "Thm 3.6, Rem 3.7; noise counted as printed",
+        ),
+        Formula(
+            "A drop of loss is at most a product of errors",
+            r"E\ell(\hat\theta_C)-E\ell(\hat\theta_{CA})\le H\,|\hat\theta_C-\theta_0|\,|\hat\theta_C-\hat\theta_{CA}|",
+            rf"H={smooth:.4g}"
+            + (
+                rf"\ \text{{(printed; largest curvature }}{float(now.smoothness_sharp[0]):.4g}\text{{)}}"
+                if scenario.loss == "log"
+                else ""
+            ),
+            "bound",
+            "Lem 2.9, for answers inside the clipping level" if scenario.loss == "log" else "Lem 2.9",
         ),
         Formula(
             "Printed bound",

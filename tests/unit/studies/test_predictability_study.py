@@ -219,7 +219,9 @@ def test_the_attackers_are_those_of_the_mathematics(scenario: PredictabilityScen
 
 def test_the_oracle_of_a_mean_reaches_the_formula() -> None:
     """Shards without replacement: N - 1 where the large-sample formula has N."""
-    scenario = PredictabilityScenario(question=OneCondition(column="pressure", sign=">", value="140"), trials=64)
+    scenario = PredictabilityScenario(
+        question=OneCondition(column="pressure", sign=">", value="140"), curves="all", trials=64
+    )
     result = STUDY.run(scenario)
     rows, theory = series(result, "fraction", ORACLE), series(result, "fraction", GAIN)
     for x, y, error in rows[["x", "y", "std_error"]].to_numpy()[3:]:
@@ -341,8 +343,10 @@ def test_other_releases(published: Any) -> None:
         assert STUDY.chart(result, view).marks()
 
 
-def test_a_constant_question_is_answered_by_zero_and_a_note() -> None:
-    result = STUDY.run(PredictabilityScenario(question=OneCondition(column="age", sign=">", value="500"), trials=16))
+@pytest.mark.parametrize("loss", ["squared", "log"])
+def test_a_constant_question_is_answered_by_zero_and_a_note(loss: Any) -> None:
+    question = OneCondition(column="age", sign=">", value="500")
+    result = STUDY.run(PredictabilityScenario(question=question, loss=loss, trials=16))
     assert np.all(series(result, "noise", GAIN)["y"] == 0)
     assert any("nothing to predict" in note.text for note in result.notes)
     assert STUDY.chart(result, "noise")
