@@ -425,7 +425,7 @@ class TheoryBench(Study[TheoryBenchScenario]):
         height = {HOLDS: 2.0, ASSUMED: 1.0, FAILS: 0.0}
         rows = []
         for status in (HOLDS, ASSUMED, FAILS):
-            names = [SHORT[place] for place, line in enumerate(checks) if line.status == status]
+            names = [place + 1.0 for place, line in enumerate(checks) if line.status == status]
             if names:
                 rows.append((status, names, np.full(len(names), height[status]), 0.0))
         return tidy(rows, panel=PANELS["checklist"][0])
@@ -463,7 +463,7 @@ class TheoryBench(Study[TheoryBenchScenario]):
             lines += (
                 "All four statistics have the variance that the theory says: over theory "
                 f"{significant(min(variances.values()), 3)} to {significant(max(variances.values()), 3)}, each "
-                f"± {significant(2 * error, 1)}. "
+                f"±\u00a0{significant(2 * error, 1)}. "
             )
         lines += (
             f"A weight dragged {percent(scenario.drag)} of the way to Ω has {significant(cost, 3)} times the variance "
@@ -495,8 +495,8 @@ class TheoryBench(Study[TheoryBenchScenario]):
             notes=_notes(scenario, checks),
             formulas=_formulas(scenario, prepared),
             assumptions=(
-                "The people are invented: x skewed and different in four groups, z normal, and a question answered by "
-                "yes or no that depends on both.",
+                "The people are invented: x skewed and different in four groups, z normal, and a question about a "
+                "number that depends on both.",
                 "The attacker uses the best weights (“oracle”), as the theory does. " + READING,
                 "Loss gaps are those of squared loss; log loss has the same law with ℓ″/2 = 1/(2p(1 − p)).",
                 "Two efficient estimates: one step, and fully minimised, of a mean with a known mean beside it. Bayes: "
@@ -532,7 +532,7 @@ def crowd(people: int) -> dict[str, Any]:
     strata = np.sort(np.arange(people) % STRATA)
     x = np.exp(0.5 * rng.standard_normal(people)) - 1.0 + 0.35 * (strata - 1.5)
     z = 0.4 * x + rng.standard_normal(people)
-    q = (0.9 * x - 0.5 * z + rng.standard_normal(people) > 0.3).astype(np.float64)
+    q = 0.9 * x - 0.5 * z + rng.standard_normal(people)
     return {"x": x, "x2": x.copy(), "z": z, "q": q, "strata": strata}
 
 
@@ -579,7 +579,9 @@ def dragged(system: pr.MomentSystem, target: FloatArray, share: float) -> FloatA
 
 
 def _notes(scenario: TheoryBenchScenario, checks: Sequence[pr.Condition]) -> tuple[Note, ...]:
-    rows = "\n".join(f"- {_MARKS[line.status]} **{line.name}.** {line.text}" for line in checks)
+    rows = "\n".join(
+        f"{place}. {_MARKS[line.status]} **{line.name}.** {line.text}" for place, line in enumerate(checks, start=1)
+    )
     out = [Note(rows, "info", "Checklist A.7.1")]
     if scenario.process == "shard":
         out.append(
@@ -855,7 +857,10 @@ def _second(result: Result) -> Chart:
                 y=Axis("share below", "linear", 0.0, 1.0),
             ),
             Panel(
-                tuple(points), title=second, x=Axis("sample size n", "log", symbol="n"), y=Axis("n × difference", "log")
+                tuple(points),
+                title=second,
+                x=Axis("sample size n", "log", 40.0, 1_000.0, symbol="n"),
+                y=Axis("n × difference", "log"),
             ),
         ),
         columns=2,
@@ -894,13 +899,13 @@ def _checklist(result: Result) -> Chart:
         rows = result.series(name, panel)
         if len(rows):
             marks.append(
-                Points(role, [str(x) for x in rows["x"]], rows["y"].to_numpy(dtype=np.float64), name,
-                       hover=words, open=name == ASSUMED, size=13)
+                Points(role, rows["x"].to_numpy(dtype=np.float64), rows["y"].to_numpy(dtype=np.float64), name,
+                       text=[SHORT[int(x) - 1] for x in rows["x"]], hover=words, open=name == ASSUMED, size=13)
             )  # fmt: skip
     return Chart(
         "Conditions of the theory",
-        "checked on this table, or assumed",
-        Axis("", "category"),
+        "checked on these people, or assumed",
+        Axis("line of the checklist", "linear", 0.5, 10.5, symbol="line"),
         Axis("status", "linear", -0.3, 2.5),
         (Panel(tuple(marks), level_lines=((2.0, "holds"), (1.0, "assumed"), (0.0, "fails"))),),
     )
