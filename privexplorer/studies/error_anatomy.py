@@ -95,7 +95,7 @@ class ErrorAnatomyScenario(Scenario):
         group="Data",
         advanced=True,
     )
-    trials: Trials = 64
+    trials: Trials = 48
     seed: Seed = 0
 
 
@@ -176,9 +176,9 @@ class ErrorAnatomy(Study[ErrorAnatomyScenario]):
         make = ErrorAnatomyScenario
         return (
             Preset("Too slow together", make()),
-            Preset("Fast enough together", make(representer_exponent=0.45)),
+            Preset("Fast enough together", make(representer_exponent=0.45, scale=2.0)),
             Preset("One model useless", make(regression_exponent=0.0, representer_exponent=0.5)),
-            Preset("Much noise", make(keep_probability=0.2, representer_exponent=0.4)),
+            Preset("Much noise", make(keep_probability=0.2, representer_exponent=0.4, scale=2.0)),
         )
 
     def blocks(self, scenario: ErrorAnatomyScenario) -> int:
@@ -241,11 +241,11 @@ class ErrorAnatomy(Study[ErrorAnatomyScenario]):
             )  # fmt: skip
             curves[words] = curve
             values = (curve.gaussian, curve.empirical, curve.bias)
-            rows = [(part, SIZES, y, 0.0) for part, y in zip(PARTS, values, strict=True)]
-            frames.append(tidy(rows, panel=f"{PANELS['rates']}, {words}"))
+            exact = [(part, SIZES, y, 0.0) for part, y in zip(PARTS, values, strict=True)]
+            frames.append(tidy(exact, panel=f"{PANELS['rates']}, {words}"))
             squares = [root_mean_square(blocks[:, 4 * place + 1 + part, :] ** 2) for part in range(3)]
-            rows = [(part, ns, y, e) for part, (y, e) in zip(PARTS, squares, strict=True)]
-            frames.append(tidy(rows, panel=f"{PANELS['fitted']}, {words}"))
+            drawn = [(part, ns, y, e) for part, (y, e) in zip(PARTS, squares, strict=True)]
+            frames.append(tidy(drawn, panel=f"{PANELS['fitted']}, {words}"))
         frames.append(prepared.fixed)
         # the error is the sum of its parts in every single run
         gaps = [
