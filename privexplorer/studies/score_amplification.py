@@ -98,9 +98,9 @@ class ScoreScenario(Scenario):
         discriminator="kind",
     )
     people: Annotated[int, Number] = field(
-        400, "People drawn", "One dot each.", key="n", group="Data", scale="log", low=50, high=2000, ge=20, le=2000
+        300, "People drawn", "One dot each.", key="n", group="Data", scale="log", low=50, high=2000, ge=20, le=2000
     )
-    keep_probability: KeepProbability = 0.4
+    keep_probability: KeepProbability = 0.5
     noise: NoiseChoice = noise_field(advanced=True)
     target: EffectTarget = "ate"
     scores: Literal["exact", "fitted"] = field(
@@ -136,6 +136,8 @@ class Scores:
         With the true value and without noise; with the shown value.
     kept : (n,) array of bool
         Whose value was kept.
+    offset : (n,) array
+        (1 - α)/α times the noise average of the score: what is taken off again.
     parts : Decomposition
         Exact variance at every keep probability.
     largest : float
@@ -145,6 +147,7 @@ class Scores:
     plain: FloatArray
     private: FloatArray
     kept: BoolArray
+    offset: FloatArray
     parts: Decomposition
     largest: float
 
@@ -201,10 +204,13 @@ class ScoreAmplification(Study[ScoreScenario]):
         if isinstance(scenario.law, SmoothC | SmoothD):
             smooth = scenario.law.smooth()
             mechanism = AlphaIdentity(keep, UniformNoise(-1.0, 1.0))
+            here = smooth.influence(target, prepared.y, prepared.d, shown)
+            private = smooth.private_influence(target, prepared.y, prepared.d, shown, mechanism)
             return Scores(
                 smooth.influence(target, prepared.y, prepared.d, prepared.x),
-                smooth.private_influence(target, prepared.y, prepared.d, shown, mechanism),
+                private,
                 kept,
+                here / keep - private,
                 smooth.decomposition(target, mechanism.noise),
                 math.inf,
             )
@@ -221,6 +227,7 @@ class ScoreAmplification(Study[ScoreScenario]):
             table[at, prepared.d, prepared.x],
             private[at, prepared.d, shown],
             kept,
+            (table / keep - private)[at, prepared.d, shown],
             self.parts(law, exact, noise),
             float(np.abs(exact).max()),
         )
@@ -257,6 +264,8 @@ class ScoreAmplification(Study[ScoreScenario]):
         spread = float(np.ptp(found.plain)) or 1.0
         x = found.plain + prepared.jitter * JITTER * spread
         ends = np.array([float(x.min()), float(x.max())])
+        # a kept person's score is open score/α minus what only outcome and arm decide: the line takes its average
+        offset = float(np.mean(found.offset))
         rows: list[tuple[str, Any, Any, Any]] = []
         for name, who in ((KEPT, kept), (SWAPPED, ~kept)):
             if who.any():
@@ -273,7 +282,7 @@ class ScoreAmplification(Study[ScoreScenario]):
         frame = pd.concat(
             [
                 tidy(rows).assign(panel="scores"),
-                tidy([(STRETCHED, ends, ends / keep, 0.0), (SAME, ends, ends, 0.0)]).assign(panel="scores"),
+                tidy([(STRETCHED, ends, ends / keep - offset, 0.0), (SAME, ends, ends, 0.0)]).assign(panel="scores"),
                 tidy(curves).assign(panel="spread"),
             ],
             ignore_index=True,
@@ -288,6 +297,12 @@ class ScoreAmplification(Study[ScoreScenario]):
         times = here / plain
         largest, typical = float(np.abs(found.private).max()), float(np.std(found.private))
         mean, error = float(found.private.mean()), float(found.private.std(ddof=1)) / math.sqrt(found.private.size)
+        apart = abs(mean / error) if error > 0 else 0.0
+        right = (
+            "0 up to rounding"
+            if apart < 1e-9
+            else f"{significant(mean, 2)}, {significant(apart, 2)} standard errors from 0"
+        )
         goal = TARGET_WORDS[scenario.target]
         if found.kept.all():
             dots = "Everybody is kept, so every dot lies on the line of unchanged scores. "
@@ -339,9 +354,8 @@ class ScoreAmplification(Study[ScoreScenario]):
                 f"With α = {keep:g}, a person's score for the {goal} is typically **{significant(here, 3)}**, where it "
                 f"would be {significant(plain, 3)} without noise: **{ratio(times)}** as much, which takes "
                 f"**{ratio(times**2)}** the people. {dots}"
-                f"On average the scores stay right: the mean of these {found.private.size:,} is "
-                f"{significant(mean, 2)}, {significant(abs(mean / error) if error > 0 else 0.0, 2)} standard errors "
-                "from 0. Which dots were kept is known in a simulation only."
+                f"On average the scores stay right: the mean of these {found.private.size:,} is {right}. Which dots "
+                "were kept is known in a simulation only."
             ),
             takeaway=(
                 f"Private score against open score of {found.private.size} people at keep probability {keep:g}: kept "
@@ -440,7 +454,7 @@ class ScoreAmplification(Study[ScoreScenario]):
             if len(rows):
                 marks.append(
                     Points(
-                        role, rows["x"].to_numpy(), rows["y"].to_numpy(), name, name, open=is_open, size=7,
+                        role, rows["x"].to_numpy(), rows["y"].to_numpy(), name, name, open=is_open, size=6,
                         hover=f"{name}: private score {{y}}",
                     )
                 )  # fmt: skip
