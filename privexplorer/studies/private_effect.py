@@ -676,7 +676,7 @@ class PrivateEffect(Study[PrivateEffectScenario]):
         cards = [
             Card(
                 f"{name[0].upper()}{name[1:]}",
-                significant(own.value),
+                value,
                 around,
                 "Private estimate and its 95% interval, from the one draw of noise that is kept.",
             ),
@@ -801,7 +801,11 @@ class PrivateEffect(Study[PrivateEffectScenario]):
             where = "misses it" if naive.has_interval and not naive.covers(missed) else "holds it here"
             third = (
                 f"Taking shown values for true ones gives {significant(naive.value)} with an interval that {where}: "
-                f"as α falls it slides to the unadjusted contrast, {significant(prepared.unadjusted.value)}."
+                + (
+                    f"as α falls it slides to the unadjusted contrast, {significant(prepared.unadjusted.value)}."
+                    if not scenario.public
+                    else "as α falls it slides to what the public columns alone would give."
+                )
             )
         return first + second + third
 
