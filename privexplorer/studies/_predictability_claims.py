@@ -297,6 +297,10 @@ def noise_limits() -> Answer:
                 bool(ends[0] > 1 - 1e-9 and ends[1] < 1e-4),
                 f"The ratio is {significant(ends[0])} at σ² = 10⁻¹² and {significant(ends[1], 2)} at 10¹².",
             ),
+            agrees(
+                "The recipe in three steps, moments, derivative and noise written down by hand, gives the bound.",
+                0.1281025641, _by_hand(), 1e-8, "At σ² = 0.05. ",
+            ),
             Verdict(
                 "(E1) The noise counts once.", False,
                 f"It is one draw for all records and weighs ν = {significant(small.SHARD.noise_multiplier, 4)} times: "
@@ -311,6 +315,14 @@ def noise_limits() -> Answer:
             ),
         ),
     )  # fmt: skip
+
+
+def _by_hand() -> float:
+    """Return the bound of G5 from moments, derivative and noise alone (after Rem 3.7)."""
+    derivative = np.einsum("ij,ik->jk", small.FEATURES, small.FEATURES) / small.PEOPLE
+    summary = pr.moment_summary(small.QUERY, _gradients(), derivative)
+    found = pr.predictability(summary, small.SHARD, 0.05 * np.eye(2), noise_scale="paper")
+    return float(found.printed[0])
 
 
 def free_query() -> Answer:

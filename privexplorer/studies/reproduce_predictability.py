@@ -125,7 +125,7 @@ class ReproducePredictability(Study[ReproducePredictabilityScenario]):
         "P-X1", "P-T2.5i", "P-T2.5ii", "P-X8", "P-T2.4", "P-T2.4pf", "P-D2.3", "P-TA.9", "P-R3.7b", "P-X19", "P-C3.8",
         "P-L4.3", "P-T4.4", "P-T4.4e", "P-L4.5", "P-X25", "P-T5.1", "P-T5.2", "P-T5.4", "P-TA.21", "P-X23", "P-X3",
         "P-L2.9H", "P-T3.6hp", "P-X17", "P-X29", "P-TA.22", "P-TA.16", "P-T3.6", "P-T3.4", "P-T3.2", "P-T2.7",
-        "P-T4.1", "P-T4.2",
+        "P-T4.1", "P-T4.2", "P-X18",
     )  # fmt: skip
 
     def presets(self) -> tuple[Preset[ReproducePredictabilityScenario], ...]:

@@ -1,4 +1,4 @@
-"""The Sources page speaks the truth: studies and tests that it names exist, and chapter 4 is done."""
+"""The Sources page speaks the truth: studies and tests that it names exist; chapter 4 and predictability are done."""
 
 from __future__ import annotations
 
@@ -56,6 +56,13 @@ def test_chapter_four_is_done() -> None:
     missing = {item.id: (item.studies, item.test) for item in counted if not item.done}
     assert not missing
     assert len(counted) >= 65
+
+
+def test_predictability_is_done() -> None:
+    counted = [item for item in items() if item.source == "Predictability" and item.counts]
+    missing = {item.id: (item.studies, item.test) for item in counted if not item.done}
+    assert not missing
+    assert len(counted) == 96
 
 
 def test_an_item_without_study_or_test_is_not_done() -> None:
