@@ -183,8 +183,8 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         "noise": "Noise", "fraction": "Compromised fraction", "questions": "Which questions",
     }  # fmt: skip
     rows: ClassVar[tuple[str, ...]] = (
-        "P-L2.9", "P-L2.9H", "P-X11", "P-X12", "P-T3.6", "P-T3.6c0", "P-T3.6hp", "P-X16", "P-R3.7a", "P-R3.7b", "P-T4.1",
-        "P-T4.2", "P-C3.8", "P-X19", "P-TA.19", "P-X3", "P-X26",
+        "P-L2.9", "P-L2.9H", "P-X11", "P-X12", "P-T3.6", "P-T3.6c0", "P-T3.6hp", "P-X16", "P-R3.7a", "P-R3.7b",
+        "P-T4.1", "P-T4.2", "P-C3.8", "P-X19", "P-TA.19", "P-X3", "P-X26",
     )  # fmt: skip
 
     def presets(self) -> tuple[Preset[PredictabilityScenario], ...]:
