@@ -1,13 +1,19 @@
 """Distinct values of a column and how often each occurs, gathered piece by piece in little memory.
 
-A number is its own key. A text is known by a fingerprint of 96 bits: among ten million different
-texts two share one with probability below 1e-15. So the many texts of a crowded column need not be
-kept; the first half million are, as labels.
+A number is its own key. A text is known by a fingerprint of 96 bits: among a hundred million different
+texts two share one with probability below 1e-12. So the many texts of a crowded column need not be
+kept; the first half million are, as labels. The keys of a crowded column go to a temporary file
+without a name, in parts by their leading bits, and each part is counted by itself.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
+import tempfile
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -15,17 +21,27 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from privexplorer.arrays import BoolArray, IntArray
-from privexplorer.data._values import letters
+from privexplorer.data._values import count_values, letters, to_arrow, to_numpy, to_texts
+from privexplorer.errors import DataError
 
 LABELS = 500_000
-"""Beyond this many distinct texts the later ones are counted without being kept."""
+"""Beyond this many distinct values the later ones are counted without being kept."""
+LABEL_BYTES = 24 * 1024 * 1024
+"""The same for the letters of all distinct texts together."""
 
-_FIRST_SETTLING = 1_000_000
+_BATCH = 1_000_000
+_PART_BITS = 8
+_PARTS = 1 << _PART_BITS
+_LONGEST_FREQUENT = 64
+_SMALL = 50_000
+_STEP = 8192
 _LONG = 256
-_A, _B, _C, _D, _E = (
-    np.uint64(value)
-    for value in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xD6E8FEB86659FD93, 0xFF51AFD7ED558CCD)
+_SLOT_BITS = 18
+_PATIENCE = 500_000
+_A, _B, _C, _D = (
+    np.uint64(value) for value in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xD6E8FEB86659FD93)
 )
+_MASKS = np.array([(1 << 8 * size) - 1 for size in range(9)], dtype=np.uint64)
 _Keys = NDArray[np.uint64]
 _Checks = NDArray[np.uint32]
 
@@ -40,96 +56,271 @@ class Tally:
     """
 
     def __init__(self, wide: bool = False) -> None:
-        self._entries, self._next = 0, _FIRST_SETTLING
-        self._keys: _Keys = np.zeros(0, dtype=np.uint64)
-        self._checks: _Checks = np.zeros(0, dtype=np.uint32)
-        self._counts: NDArray[Any] = np.zeros(0, dtype=np.int64 if wide else np.int32)
+        self._entries = 0
+        self._keys: _Keys = np.empty(_BATCH, dtype=np.uint64)  # memory that is not yet written to costs nothing
+        self._checks: _Checks = np.empty(_BATCH, dtype=np.uint32)
+        self._counts: NDArray[Any] = np.empty(_BATCH, dtype=np.int64 if wide else np.int32)
         self._labels: list[pa.Array] = []
+        self._letters = 0
         self._type: pa.DataType | None = None
         self._full = False
+        self._parts: _Parts | None = None
+        self._first: _Keys = np.empty(0, dtype=np.uint64)
 
     def add(self, values: pa.Array, counts: IntArray) -> None:
-        """Add values with their counts; a value may come often, also within one piece."""
-        if len(values) == 0:
-            return
-        self._type = values.type
-        if self._entries + len(values) > self._keys.size:
-            if self._entries:
-                self._settle()
-            self._next = max(_FIRST_SETTLING, 3 * self._entries)
-            self._grow(self._next + len(values))
-        here = slice(self._entries, self._entries + len(values))
-        if pa.types.is_string(values.type):
-            self._keys[here], self._checks[here] = fingerprints(values)
-            if not self._full:
-                self._labels.append(values)
-        else:
-            self._keys[here] = np.asarray(values).view(np.uint64)
-        self._counts[here] = counts
-        self._entries += len(values)
+        """Add values with their counts; a value may come often, also within one piece.
 
-    def result(self) -> tuple[pa.Array, IntArray]:
-        """Distinct values in the order in which they first occurred (perhaps not all of the texts), and counts."""
+        Raises
+        ------
+        DataError
+            There is no room for a temporary file.
+        """
+        done = 0
+        while done < len(values):
+            self._type = values.type
+            if self._entries == self._keys.size or 3 * self._letters > 4 * LABEL_BYTES:
+                self._make_room()
+            some = values.slice(done, self._keys.size - self._entries)
+            here = slice(self._entries, self._entries + len(some))
+            if self._text:
+                self._keys[here], self._checks[here] = fingerprints(some)
+                if not self._full:
+                    self._labels.append(some)
+                    self._letters += letters(some)[0].size
+            else:
+                self._keys[here] = to_numpy(some).view(np.uint64)
+            self._counts[here] = counts[done : done + len(some)]
+            self._entries += len(some)
+            done += len(some)
+
+    def result(self) -> tuple[pa.Array, NDArray[Any]]:
+        """Give distinct values and counts, in the order in which the values first occur.
+
+        Returns
+        -------
+        values : (l,) array
+            All values; where there are more than ``LABELS``, or texts with more than ``LABEL_BYTES``
+            together, perhaps only the first of them.
+        counts : (d,) array of whole numbers, of as narrow a type as holds them
+            How often each occurs.
+        """
         if self._type is None:
-            return pa.array([], pa.string()), np.zeros(0, dtype=np.int64)
-        self._settle()
-        keys, counts = self._keys, self._counts
-        self._keys, self._checks = keys[:0].copy(), self._checks[:0].copy()
-        if pa.types.is_string(self._type):
-            del keys
-            return pa.concat_arrays(self._labels), counts.astype(np.int64)
-        return pa.array(keys.view(np.int64 if pa.types.is_integer(self._type) else np.float64)), counts.astype(np.int64)
+            return to_texts(()), np.zeros(0, dtype=np.uint8)
+        if self._parts is None:
+            self._settle()
+            self._first = self._keys[: self._entries].copy()
+            counts = self._counts[: self._entries]
+            counts = counts.astype(_narrowest(counts))
+        else:
+            self._move_out(self._parts)
+        self._keys, self._checks, self._counts = self._keys[:0].copy(), self._checks[:0].copy(), self._counts[:0].copy()
+        if self._parts is not None:
+            counts = self._parts.counts()
+        if self._text:
+            return pa.concat_arrays(self._labels), counts
+        return to_arrow(self._first.view(np.int64 if pa.types.is_integer(self._type) else np.float64)), counts
 
-    def _grow(self, size: int) -> None:
-        """Make room; memory that is not yet written to costs nothing."""
-        for name in ("_keys", "_checks", "_counts"):
-            old = getattr(self, name)
-            if name == "_checks" and self._type is not None and not pa.types.is_string(self._type):
-                continue
-            new = np.empty(size, dtype=old.dtype)
-            new[: self._entries] = old[: self._entries]
-            setattr(self, name, new)
+    @property
+    def _text(self) -> bool:
+        return self._type is not None and bool(pa.types.is_string(self._type))
+
+    def _make_room(self) -> None:
+        if self._parts is None:
+            self._settle()
+            if self._entries <= LABELS:
+                return
+            self._parts, self._full = _Parts(self._text), True
+            self._first = self._keys[:LABELS].copy()
+        self._move_out(self._parts)
+
+    def _move_out(self, parts: _Parts) -> None:
+        size = self._entries
+        parts.add(self._keys[:size], self._checks[:size], self._counts[:size])
+        self._entries = 0
 
     def _settle(self) -> None:
         """Give each distinct value one entry; they stay in the order in which they first occurred."""
         size = self._entries
-        text = bool(self._checks.size)
-        part = np.empty(size, dtype=np.uint8)
-        for start in range(0, size, 65_536):
-            some = slice(start, min(start + 65_536, size))
-            part[some] = (self._keys[some] * _A) >> np.uint64(60)
-        for number in range(16):  # one sixteenth at a time: small and fast to sort
-            at = np.flatnonzero(part == number)
-            if at.size:
-                starts, order = _runs(self._keys[at], self._checks[at] if text else None)
-                oldest = np.minimum.reduceat(order, starts)
-                sums = np.add.reduceat(self._counts[at[order]], starts)
-                self._counts[at] = 0
-                self._counts[at[oldest]] = sums
-        del part
-        first = self._counts[:size] > 0
-        chosen = slice(size) if first.all() else first  # a slice makes no copy
-        self._counts = self._counts[:size][chosen]
-        self._keys = self._keys[:size][chosen]
-        if text:
-            self._checks = self._checks[:size][chosen]
+        keys, checks, counts = self._keys[:size], self._checks[:size], self._counts[:size]
+        for at in _split(keys):
+            starts, order = _runs(keys[at], checks[at] if self._text else None)
+            if starts.size < order.size:
+                sums = np.add.reduceat(counts[at[order]], starts)
+                counts[at] = 0
+                counts[at[order[starts]]] = sums
+        first = counts > 0
+        if not first.all():
+            self._entries = int(np.count_nonzero(first))
+            for array in (keys, checks, counts):
+                array[: self._entries] = array[first]
+        if self._text and not self._full:
             self._settle_labels(first)
-        self._entries = self._keys.size
 
     def _settle_labels(self, first: BoolArray) -> None:
-        """Keep the labels of the entries that stay, and no more than the limit."""
-        kept, start = 0, 0
+        """Keep the labels of the entries that stay, and no more than the limits."""
+        start, kept, self._letters = 0, 0, 0
         labels: list[pa.Array] = []
         for piece in self._labels:
             mask = first[start : start + len(piece)]
             start += len(piece)
-            label = piece if mask.all() else piece.filter(pa.array(mask))
-            labels.append(label.slice(0, LABELS - kept))
-            kept += len(label)
-            if kept > LABELS:
-                self._full = True
+            label = piece if mask.all() else piece.filter(to_arrow(mask))
+            ends = letters(label)[1][1:]
+            fitting = min(LABELS - kept, int(np.searchsorted(ends, LABEL_BYTES - self._letters, side="right")))
+            labels.append(label.slice(0, fitting))
+            kept += fitting
+            self._letters += letters(labels[-1])[0].size
+            if fitting < len(label):
                 break
         self._labels = labels
+        self._full = kept < self._entries
+        if self._full:
+            self._letters = 0
+
+
+class _Parts:
+    """Keys in a temporary file, in parts by their leading bits; each batch of keys has a stretch of every part."""
+
+    def __init__(self, checked: bool) -> None:
+        self._checked, self._total, self._lock = checked, 0, threading.Lock()
+        self._batches: list[tuple[IntArray, dict[str, tuple[int, np.dtype[Any]]]]] = []
+        try:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 (it is read once all is written)
+        except OSError:
+            raise _no_room() from None
+
+    def add(self, keys: _Keys, checks: _Checks, counts: NDArray[Any]) -> None:
+        """Write a batch; an entry's place is its number among all entries."""
+        if not keys.size:
+            return
+        order, bounds = _by_part(keys)
+        arrays: dict[str, NDArray[Any]] = {"keys": keys}
+        if self._checked:
+            arrays["checks"] = checks
+        if not (counts == 1).all():
+            arrays["counts"] = counts
+        stretches: dict[str, tuple[int, np.dtype[Any]]] = {"places": (self._file.tell(), np.dtype(np.uint32))}
+        try:
+            for start in range(0, keys.size, _SMALL):
+                places = (order[start : start + _SMALL] + self._total).astype(np.uint32)
+                self._file.write(places.tobytes())
+            for name, array in arrays.items():
+                stretches[name] = self._file.tell(), array.dtype
+                for start in range(0, keys.size, _SMALL):
+                    self._file.write(array[order[start : start + _SMALL]].tobytes())
+        except OSError:
+            raise _no_room() from None
+        self._batches.append((bounds, stretches))
+        self._total += keys.size
+
+    def counts(self) -> NDArray[Any]:
+        """Count each value, in the order of first occurrence; the file is gone afterwards."""
+        found = np.zeros(self._total, dtype=np.uint8)  # a byte per entry; the few large counts lie beside it
+        places, large = [np.zeros(0, dtype=np.uint32)], [np.zeros(0, dtype=np.int64)]
+        with self._file, ThreadPoolExecutor(2) as pool:
+            for group in range(0, _PARTS, 4):  # a few at a time, so that no answers pile up
+                for at, sums in pool.map(self._count, range(group, group + 4)):
+                    high = sums >= 255
+                    if high.any():
+                        places.append(at[high])
+                        large.append(sums[high])
+                        sums = np.minimum(sums, 255)
+                    found[at] = sums
+        size = 0
+        for start in range(0, self._total, _SMALL):  # close the gaps without a second array
+            some = found[start : start + _SMALL]
+            some = some[some > 0]
+            found[size : size + some.size] = some
+            size += some.size
+        found.resize(size, refcheck=False)
+        counts = np.concatenate(large)
+        if not counts.size:
+            return found
+        full = found.astype(_narrowest(counts))
+        full[found == 255] = counts[np.argsort(np.concatenate(places))]
+        return full
+
+    def _count(self, part: int) -> tuple[NDArray[np.uint32], IntArray]:
+        """Where the values of one part first occur, and how often each does."""
+        keys = self._read("keys", part)
+        if not keys.size:
+            return keys.astype(np.uint32), keys.astype(np.int64)
+        starts, order = _runs(keys, self._read("checks", part) if self._checked else None, _PART_BITS)
+        if any("counts" in stretches for _, stretches in self._batches):
+            sums = np.add.reduceat(self._read("counts", part)[order], starts)
+        else:
+            sums = np.diff(starts, append=order.size)
+        return self._read("places", part)[order[starts]], sums
+
+    def _read(self, name: str, part: int) -> NDArray[Any]:
+        """One part of all batches; counts that were not written are ones."""
+        found: list[NDArray[Any]] = []
+        for bounds, stretches in self._batches:
+            size = int(bounds[part + 1] - bounds[part])
+            if name in stretches:
+                start, kind = stretches[name]
+                with self._lock:
+                    self._file.seek(start + int(bounds[part]) * kind.itemsize)
+                    found.append(np.frombuffer(self._file.read(size * kind.itemsize), kind))
+            else:
+                found.append(np.ones(size, dtype=np.int64))
+        return np.concatenate(found)
+
+
+class Frequent:
+    """Texts that come again and again, counted by their fingerprints while the rest is passed on.
+
+    A table with one place per leading bits of a fingerprint holds the first short text that falls there.
+    """
+
+    def __init__(self) -> None:
+        size = 1 << _SLOT_BITS
+        self._keys: _Keys = ~(np.arange(size, dtype=np.uint64) << np.uint64(64 - _SLOT_BITS))  # fits no key
+        self._checks: _Checks = np.zeros(size, dtype=np.uint32)
+        self._counts: IntArray = np.zeros(size, dtype=np.int64)
+        self._places: NDArray[np.int32] = np.zeros(size, dtype=np.int32)
+        self._texts: list[pa.Array] = []
+        self._held, self._rows, self._growing = 0, 0, 20
+        self.useful = True
+
+    def sift(self, texts: pa.Array) -> tuple[pa.Array, IntArray]:
+        """Count the texts that are in the table; give the others and how often each comes, and take them in."""
+        keys, checks = fingerprints(texts)
+        known = np.empty(len(texts), dtype=bool)
+        for start in range(0, len(texts), _STEP):
+            some = slice(start, start + _STEP)
+            slots = _slots(keys[some])
+            here = np.equal(self._keys[slots], keys[some], out=known[some])
+            here &= self._checks[slots] == checks[some]
+            np.add.at(self._counts, slots if here.all() else slots[here], 1)
+        if known.all():
+            return texts[:0], np.zeros(0, dtype=np.int64)
+        self._rows += len(texts)
+        self.useful = self._rows < _PATIENCE or bool(np.count_nonzero(known) > 0.35 * len(texts))
+        values, counts = count_values(texts.filter(to_arrow(~known)))
+        if self._growing > 0:
+            self._take_in(values)
+        return values, counts
+
+    def _take_in(self, texts: pa.Array) -> None:
+        """Put short texts into the table where there is room; hardly any room means not to try much longer."""
+        short = np.diff(letters(texts)[1]) <= _LONGEST_FREQUENT
+        texts = texts if short.all() else texts.filter(to_arrow(short))
+        keys, checks = fingerprints(texts)
+        slots, first = np.unique(_slots(keys), return_index=True)
+        free = _slots(self._keys[slots]) != slots
+        self._growing = 20 if free.sum() > 0.05 * len(texts) else self._growing - 1
+        slots, first = slots[free], first[free]
+        self._keys[slots], self._checks[slots] = keys[first], checks[first]
+        self._places[slots] = self._held + np.arange(first.size)
+        self._texts.append(texts.take(to_arrow(first)))
+        self._held += first.size
+
+    def rest(self) -> tuple[pa.Array, IntArray]:
+        """Give the texts that came again, and how often each was not passed on."""
+        if not self._held:
+            return to_texts(()), np.zeros(0, dtype=np.int64)
+        slots = np.flatnonzero(self._counts)
+        return pa.concat_arrays(self._texts).take(to_arrow(self._places[slots])), self._counts[slots]
 
 
 def fingerprints(texts: pa.Array) -> tuple[_Keys, _Checks]:
@@ -149,47 +340,109 @@ def fingerprints(texts: pa.Array) -> tuple[_Keys, _Checks]:
     """
     data, offsets = letters(texts)
     padded = np.concatenate((data, np.zeros(8, dtype=np.uint8)))
-    starts, lengths = offsets[:-1], np.diff(offsets)
     words = np.ndarray((data.size + 1,), "<u8", padded, strides=(1,))  # eight bytes from any place on
-    keys, checks = lengths.astype(np.uint64) * _A, lengths.astype(np.uint64) * _D
-    long = lengths > _LONG
-    rows: Any = slice(None) if not long.any() else np.flatnonzero(~long)
-    start, left = starts[rows], lengths[rows]
-    while True:
-        going = left > 0
-        if not going.all():
-            rows = np.flatnonzero(going) if isinstance(rows, slice) else rows[going]
-            start, left = start[going], left[going]
-        if left.size == 0:
-            break
-        word = words[start]
-        if (left < 8).any():
-            bits = np.minimum(left, 7).astype(np.uint64) * np.uint64(8)
-            word = np.where(left < 8, word & ((np.uint64(1) << bits) - np.uint64(1)), word)
-        state = (keys[rows] ^ word) * _B
-        state ^= state >> np.uint64(29)
-        state *= _C
-        state ^= state >> np.uint64(32)
-        keys[rows] = state
-        state = state * _E
-        state ^= state >> np.uint64(27)
-        check = (checks[rows] ^ state) * _D
-        checks[rows] = check ^ (check >> np.uint64(30))
-        start, left = start + 8, left - 8
-    for row in np.flatnonzero(long):
-        piece = data[starts[row] : starts[row] + lengths[row]].tobytes()
-        keys[row], checks[row] = np.frombuffer(hashlib.blake2b(piece, digest_size=16).digest(), "<u8")
-    return keys, (checks >> np.uint64(32)).astype(np.uint32)
+    keys, checks = np.empty(len(texts), dtype=np.uint64), np.empty(len(texts), dtype=np.uint32)
+    for first in range(0, len(texts), _STEP):  # so few that all steps stay in the processor's cache
+        some = slice(first, first + _STEP)
+        starts = offsets[:-1][some]
+        lengths = offsets[1:][some] - starts
+        state = lengths.astype(np.uint64)
+        check = state * _D
+        np.multiply(state, _A, out=keys[some])
+        long = np.flatnonzero(lengths > _LONG)
+        _mix(words, starts, np.where(lengths > _LONG, 0, lengths) if long.size else lengths, keys[some], check)
+        checks[some] = check >> np.uint64(32)
+        for row in first + long:
+            piece = data[offsets[row] : offsets[row + 1]].tobytes()
+            keys[row], number = np.frombuffer(hashlib.blake2b(piece, digest_size=16).digest(), "<u8")
+            checks[row] = number >> np.uint64(32)
+    return keys, checks
 
 
-def _runs(keys: _Keys, checks: _Checks | None) -> tuple[IntArray, IntArray]:
-    """Where each value starts in an order that brings equal values together, and that order."""
-    order = np.argsort(keys)
-    same = keys[order[1:]] == keys[order[:-1]]
-    if checks is not None and np.any(same & (checks[order[1:]] != checks[order[:-1]])):
-        order = np.lexsort((checks, keys))
-        same = (keys[order[1:]] == keys[order[:-1]]) & (checks[order[1:]] == checks[order[:-1]])
+def _mix(words: _Keys, starts: IntArray, left: IntArray, keys: _Keys, checks: _Keys) -> None:
+    """Mix the texts that begin at some places into their states, which are changed."""
+    spare = np.empty_like(keys)
+    longest, shortest = int(left.max()), int(left.min())
+    for done in range(0, longest, 8):
+        if shortest <= done:  # some texts have ended
+            going = np.flatnonzero(left > done)
+            some_keys, some_checks = keys[going], checks[going]
+            _mix(words, starts[going] + done, left[going] - done, some_keys, some_checks)
+            keys[going], checks[going] = some_keys, some_checks
+            return
+        word = words[starts + done]
+        if shortest < done + 8:
+            word &= _MASKS[np.minimum(left - done, 8)]
+        keys ^= word
+        keys *= _B
+        keys ^= np.right_shift(keys, np.uint64(29), out=spare)
+        keys *= _C
+        keys ^= np.right_shift(keys, np.uint64(32), out=spare)
+        checks ^= keys
+        checks *= _D
+        checks ^= np.right_shift(checks, np.uint64(32), out=spare)
+
+
+def _slots(keys: _Keys) -> IntArray:
+    return (keys >> np.uint64(64 - _SLOT_BITS)).astype(np.int64)
+
+
+def _by_part(keys: _Keys) -> tuple[IntArray, IntArray]:
+    """Order by the leading bits of the scattered keys (older entries first), and where each part begins."""
+    part = np.empty(keys.size, dtype=np.uint8)
+    for start in range(0, keys.size, _STEP):
+        some = slice(start, start + _STEP)
+        part[some] = (keys[some] * _A) >> np.uint64(64 - _PART_BITS)
+    return np.argsort(part, kind="stable"), np.concatenate(([0], np.cumsum(np.bincount(part, minlength=_PARTS))))
+
+
+def _split(keys: _Keys) -> Iterator[NDArray[Any]]:
+    """Choose the entries of one part after the other (all at once if they are few), older ones first."""
+    if keys.size <= _SMALL:
+        yield np.arange(keys.size)
+        return
+    order, bounds = _by_part(keys)
+    for start, end in itertools.pairwise(bounds):
+        if end > start:
+            yield order[start:end]
+
+
+def _runs(keys: _Keys, checks: _Checks | None, known: int = 0) -> tuple[IntArray, IntArray]:
+    """Where each value starts in an order that brings equal values together, older entries first; and that order.
+
+    The first ``known`` bits of all scattered keys agree.
+    """
+    bits = np.uint64(keys.size.bit_length())
+    words = keys * _A  # one to one, and it brings differences to the leading bits
+    words <<= np.uint64(known)
+    words >>= bits
+    words <<= bits
+    words |= np.arange(keys.size, dtype=np.uint64)
+    words.sort()
+    order = (words & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.int64)
+    words >>= bits
+    same = words[1:] == words[:-1]
+    twins = np.flatnonzero(same)
+    one, two = order[twins], order[twins + 1]
+    if (keys[one] != keys[two]).any() or (checks is not None and (checks[one] != checks[two]).any()):
+        order = np.lexsort((keys,) if checks is None else (checks, keys))
+        same = keys[order[1:]] == keys[order[:-1]]
+        if checks is not None:
+            same &= checks[order[1:]] == checks[order[:-1]]
     return np.flatnonzero(np.concatenate(([True], ~same))), order
 
 
-__all__ = ["LABELS", "Tally", "fingerprints"]
+def _narrowest(counts: NDArray[Any]) -> np.dtype[Any]:
+    """Give the narrowest type that holds whole numbers from 0."""
+    return np.min_scalar_type(int(counts.max(initial=0)))
+
+
+def _no_room() -> DataError:
+    return DataError(
+        "The column holds so many different values that a temporary file is needed, and there is no room for one; "
+        "make room on the disk, or choose another column.",
+        field="column",
+    )
+
+
+__all__ = ["LABELS", "LABEL_BYTES", "Frequent", "Tally", "fingerprints"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from privexplorer.arrays import BoolArray, FloatArray, IntArray
 from privexplorer.data._cells import MISSING
 
 Bytes = NDArray[np.uint8]
+
+_BEGINS = np.isin(np.arange(256), [ord(token[0]) for token in MISSING if token])
 
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity)$"
 
@@ -28,17 +31,59 @@ def letters(texts: pa.Array) -> tuple[Bytes, IntArray]:
     return data, offsets - start
 
 
+def to_arrow(values: NDArray[Any]) -> pa.Array:
+    """Hand whole numbers, floats or truth values to Arrow (whose own way loads pandas first, 30 MB of it)."""
+    if values.dtype == bool:
+        return pa.Array.from_buffers(
+            pa.bool_(), values.size, [None, pa.py_buffer(np.packbits(values, bitorder="little"))]
+        )
+    kind = pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, values.size, [None, pa.py_buffer(np.ascontiguousarray(values))])
+
+
+def to_numpy(values: pa.Array) -> NDArray[Any]:
+    """Take whole numbers, floats (NaN where null) or truth values (no nulls) from Arrow, again without pandas."""
+    _, content = values.buffers()
+    if not len(values):
+        return np.zeros(0, dtype=values.type.to_pandas_dtype())
+    if pa.types.is_boolean(values.type):
+        bits = np.unpackbits(np.frombuffer(content, np.uint8), bitorder="little")
+        return bits[values.offset : values.offset + len(values)].view(bool)
+    found = np.frombuffer(content, values.type.to_pandas_dtype())[values.offset : values.offset + len(values)]
+    if values.null_count:
+        return np.where(to_numpy(values.is_null()), np.nan, found)
+    return found
+
+
+def filled(values: pa.Array, value: int) -> pa.Array:
+    """Put a whole number in place of nulls."""
+    return pc.fill_null(values, to_arrow(np.array([value]))[0]) if values.null_count else values
+
+
+def blanked(texts: pa.Array, gone: BoolArray) -> pa.Array:
+    """Put nulls in place of the marked texts."""
+    return pc.if_else(to_arrow(gone), pa.nulls(1, texts.type)[0], texts) if gone.any() else texts
+
+
+def to_texts(values: Sequence[str]) -> pa.Array:
+    """Hand texts to Arrow."""
+    parts = [value.encode() for value in values]
+    places = np.cumsum([0, *map(len, parts)]).astype(np.int32)
+    return pa.StringArray.from_buffers(len(parts), pa.py_buffer(places), pa.py_buffer(b"".join(parts)))
+
+
 def trimmed(texts: pa.Array) -> tuple[pa.Array, BoolArray]:
     """Take spaces off both ends; also says which texts had any."""
     data, offsets = letters(texts)
     starts, ends = offsets[:-1], offsets[1:]
-    filled = starts < ends
-    edges = np.concatenate((data[starts[filled]], data[ends[filled] - 1]))
-    if not ((edges <= 32) | (edges >= 127)).any():  # no text begins or ends with what may be a space
+    some = starts < ends
+    if not some.all():
+        starts, ends = starts[some], ends[some]
+    # what may be a space, or a part of one, lies outside the 94 visible characters of ASCII
+    if not any((data[at] - np.uint8(33) >= 94).any() for at in (starts, ends - 1)):
         return texts, np.zeros(len(texts), dtype=bool)
     short = pc.utf8_trim_whitespace(texts)
-    changed = pc.not_equal(pc.binary_length(texts), pc.binary_length(short)).fill_null(False)
-    return short, np.asarray(changed)
+    return short, np.diff(offsets) != np.diff(letters(short)[1])
 
 
 def missing_mask(texts: pa.Array, words: bool = True) -> BoolArray:
@@ -51,10 +96,17 @@ def missing_mask(texts: pa.Array, words: bool = True) -> BoolArray:
     words : bool
         Whether words such as "NA" do, or empty texts only.
     """
-    tokens = MISSING if words else ("",)
-    if not texts.null_count and len(texts) and int(np.diff(letters(texts)[1]).min()) > max(map(len, tokens)):
-        return np.zeros(len(texts), dtype=bool)
-    return np.asarray(pc.is_in(texts, value_set=pa.array([*tokens, None], texts.type)))
+    gone = to_numpy(texts.is_null())
+    lengths = np.diff(letters(texts)[1])
+    gone |= lengths == 0
+    if words:
+        short = np.flatnonzero((lengths > 0) & (lengths <= max(map(len, MISSING))))
+        if short.size:  # few texts begin like one of the words
+            data, offsets = letters(texts)
+            likely = short[_BEGINS[data[offsets[short]]]]
+            if likely.size:
+                gone[likely] = to_numpy(pc.is_in(texts.take(to_arrow(likely)), value_set=to_texts(MISSING)))
+    return gone
 
 
 def to_floats(texts: pa.Array, decimal: str) -> FloatArray:
@@ -70,10 +122,10 @@ def to_floats(texts: pa.Array, decimal: str) -> FloatArray:
     if decimal == "comma":
         texts = _with_points(texts)
     try:
-        return np.asarray(texts.cast(pa.float64()))
+        return to_numpy(texts.cast(pa.float64()))
     except pa.ArrowInvalid:
         fits = pc.match_substring_regex(texts, _NUMBER)
-        return np.asarray(pc.if_else(fits, texts, pa.scalar(None, texts.type)).cast(pa.float64()))
+        return to_numpy(pc.if_else(fits, texts, pa.nulls(1, texts.type)[0]).cast(pa.float64()))
 
 
 def _with_points(texts: pa.Array) -> pa.Array:
@@ -82,7 +134,7 @@ def _with_points(texts: pa.Array) -> pa.Array:
     dotted = data == ord(".")
     if texts.null_count or dotted.any():
         marked = pc.match_substring(texts, ".")
-        return pc.if_else(marked, pa.scalar("x"), pc.replace_substring(texts, ",", "."))
+        return pc.if_else(marked, to_texts(["x"])[0], pc.replace_substring(texts, ",", "."))
     swapped = np.where(data == ord(","), np.uint8(ord(".")), data)
     return pa.StringArray.from_buffers(len(texts), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(swapped))
 
@@ -91,32 +143,32 @@ def floats(values: pa.Array, decimal: str) -> FloatArray:
     """Numbers of a column of texts or numbers; NaN where there is none."""
     if pa.types.is_string(values.type):
         return to_floats(values, decimal)
-    return np.asarray(values.cast(pa.float64(), safe=False))
+    return to_numpy(values.cast(pa.float64(), safe=False))
 
 
 def keep(values: pa.Array, kept: BoolArray) -> pa.Array:
     """Choose the marked values (no copy if all are)."""
-    return values if kept.all() else values.filter(pa.array(kept))
+    return values if kept.all() else values.filter(to_arrow(kept))
 
 
 def count_values(values: pa.Array) -> tuple[pa.Array, IntArray]:
     """Count the distinct values of one piece, in the order in which they first occur."""
     table = pc.value_counts(values)
-    return table.field("values"), np.asarray(table.field("counts"))
+    return table.field("values"), to_numpy(table.field("counts"))
 
 
 def weigh_tokens(cells: pa.Array, weights: IntArray) -> dict[str, int]:
     """Add up records per text; what is no text (a null, a number that is none) counts as empty."""
     if not pa.types.is_string(cells.type):
         return {"": int(weights.sum())}
-    coded = cells.fill_null("").dictionary_encode()
-    sums = np.bincount(np.asarray(coded.indices), weights=weights)
+    coded = pc.fill_null(cells, to_texts([""])[0]).dictionary_encode()
+    sums = np.bincount(to_numpy(coded.indices), weights=weights)
     return dict(zip(coded.dictionary.to_pylist(), sums.astype(np.int64).tolist(), strict=True))
 
 
 def by_count(values: pa.Array, counts: IntArray) -> pa.Array:
     """Order with the largest count first, ties by value (texts by code point)."""
-    table = pa.table({"value": values, "count": counts})
+    table = pa.Table.from_arrays([values, to_arrow(counts)], names=["value", "count"])
     return pc.sort_indices(table, sort_keys=[("count", "descending"), ("value", "ascending")])
 
 
@@ -137,7 +189,7 @@ def long_integers(cells: pa.Array) -> IntArray:
     if not pa.types.is_string(cells.type):
         return np.full(len(cells), -1, dtype=np.int64)
     plain = pc.match_substring_regex(cells, r"^\d{1,18}$")
-    return np.asarray(pc.if_else(plain, cells, pa.scalar("-1")).cast(pa.int64()).fill_null(-1))
+    return to_numpy(filled(pc.if_else(plain, cells, to_texts(["-1"])[0]).cast(pa.int64()), -1))
 
 
 def is_numeric(kind: pa.DataType) -> bool:
@@ -184,8 +236,10 @@ def number_label(value: Any) -> str:
 __all__ = [
     "as_doubles",
     "as_text",
+    "blanked",
     "by_count",
     "count_values",
+    "filled",
     "floats",
     "is_numeric",
     "keep",
@@ -193,7 +247,10 @@ __all__ = [
     "long_integers",
     "missing_mask",
     "number_label",
+    "to_arrow",
     "to_integers",
+    "to_numpy",
+    "to_texts",
     "trimmed",
     "weigh_tokens",
 ]

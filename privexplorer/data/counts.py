@@ -5,12 +5,15 @@ Only the chosen columns are parsed. Whatever is left out is counted and said.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privexplorer.arrays import BoolArray, IntArray
 from privexplorer.data._cells import parse_date
@@ -57,8 +60,8 @@ class ColumnCounts:
     kind : str
         What it was read as.
     counts : (d,) int64 array
-        Positive counts. Sorted from large to small, ties by value, as long as there are at most a
-        half a million distinct values; else in the order in which the values first occur.
+        Positive counts. Sorted from large to small, ties by value, as long as there are at most half a
+        million distinct values (of at most 24 MB together); else in the order in which they first occur.
     dropped : Dropped
         What was left out.
     notes : tuple of str
@@ -67,23 +70,36 @@ class ColumnCounts:
 
     title: str
     kind: Kind
-    counts: IntArray
     dropped: Dropped
     notes: tuple[str, ...]
+    _narrow: NDArray[Any]
     _values: pa.Array
+
+    @cached_property
+    def counts(self) -> IntArray:
+        """How often each value occurs (eight bytes per value; ``multiplicities`` is smaller)."""
+        counts = self._narrow.astype(np.int64)
+        counts.setflags(write=False)
+        return counts
+
+    @cached_property
+    def multiplicities(self) -> tuple[IntArray, IntArray]:
+        """Counts that occur, from small to large, and how many distinct values have each."""
+        counts, values = np.unique(self._narrow, return_counts=True)
+        return counts.astype(np.int64), values.astype(np.int64)
 
     @property
     def n(self) -> int:
         """Number of records."""
-        return int(self.counts.sum())
+        return int(self._narrow.sum(dtype=np.int64))
 
     @property
     def distinct(self) -> int:
         """Number of distinct values."""
-        return int(self.counts.size)
+        return int(self._narrow.size)
 
     def label(self, index: int) -> str:
-        """Text of one value; beyond half a million distinct texts the later ones are known by their number only."""
+        """Text of one value; beyond half a million distinct values the later ones are known by their number only."""
         from privexplorer.data._values import number_label
 
         if index >= len(self._values):
@@ -101,8 +117,8 @@ class ColumnCounts:
         best = np.zeros(0, dtype=np.int64)
         for start in range(0, self.distinct, 100_000):
             best = np.concatenate((best, np.arange(start, min(start + 100_000, self.distinct))))
-            best = best[np.argsort(-self.counts[best], kind="stable")[:number]]
-        return [(self.label(int(index)), int(self.counts[index])) for index in best]
+            best = best[np.argsort(-self._narrow[best].astype(np.int64), kind="stable")[:number]]
+        return [(self.label(int(index)), int(self._narrow[index])) for index in best]
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,7 +295,7 @@ class _Rows:
 
         numeric = arrow.is_numeric(column.type)
         cells = column if numeric else arrow.trimmed(arrow.as_text(column))[0]
-        gone = np.asarray(cells.is_null()) if numeric else arrow.missing_mask(cells)
+        gone = arrow.to_numpy(cells.is_null()) if numeric else arrow.missing_mask(cells)
         numbers = arrow.floats(cells, self.layout.detected.decimal)
         gone |= numeric & np.isnan(numbers)
         bad = ~gone & ~((numbers >= 0) & (numbers < 2**53) & (numbers == np.floor(numbers)))
@@ -351,7 +367,7 @@ class _Cleaner:
         kind = self.attempt.kind
         if kind in ("count", "number") and arrow.is_numeric(values.type):
             cells = values
-            gone = np.asarray(values.is_null()) | np.isnan(arrow.floats(values, self.decimal))
+            gone = arrow.to_numpy(values.is_null()) | np.isnan(arrow.floats(values, self.decimal))
         else:
             cells, spaced = arrow.trimmed(arrow.as_text(values))
             self.spaced += int(weights[spaced].sum())
@@ -366,21 +382,22 @@ class _Cleaner:
             return typed, self._judge(cells, gone, ~np.isnat(np.asarray(typed)), weights)
         if kind not in ("count", "number"):
             return cells, ~gone
+        cells = cells if arrow.is_numeric(cells.type) else arrow.blanked(cells, gone)
         whole = arrow.to_integers(cells) if kind == "count" else None
         if whole is not None:
-            found = np.asarray(whole.fill_null(0))
-            return pa.array(found), self._judge(cells, gone, found >= 0, weights)
+            found = arrow.to_numpy(arrow.filled(whole, 0))
+            return arrow.to_arrow(found), self._judge(cells, gone, found >= 0, weights)
         numbers = arrow.floats(cells, self.decimal)
         infinite = ~gone & np.isinf(numbers)
         self.non_finite += int(weights[infinite].sum())
         gone = gone | infinite
         if kind == "number":
-            return pa.array(numbers + 0.0), self._judge(cells, gone, ~np.isnan(numbers), weights)
+            return arrow.to_arrow(numbers + 0.0), self._judge(cells, gone, ~np.isnan(numbers), weights)
         fits = (numbers >= 0) & (numbers < 2**53) & (numbers == np.floor(numbers))
         found = np.where(fits, numbers, 0).astype(np.int64)
         digits = arrow.long_integers(cells)  # beside 3.0 a number of 17 digits must not lose its last ones
         fits |= digits >= 0
-        return pa.array(np.where(digits >= 0, digits, found)), self._judge(cells, gone, fits, weights)
+        return arrow.to_arrow(np.where(digits >= 0, digits, found)), self._judge(cells, gone, fits, weights)
 
     def _judge(self, cells: pa.Array, gone: BoolArray, fits: BoolArray, weights: IntArray) -> BoolArray:
         bad = ~gone & ~fits
@@ -419,22 +436,29 @@ class _Cleaner:
 
 
 def _counts(rows: _Rows, cleaner: _Cleaner) -> ColumnCounts:
-    from privexplorer.data import _values as arrow
-    from privexplorer.data._tally import LABELS, Tally
+    import pyarrow as pa
 
-    tally, entries = Tally(wide=rows.counts is not None), 0
-    crowded = False  # nearly all values differ: no use in counting each piece by itself
-    for piece, given in rows:
-        if given is not None:
-            values, weights = piece, given
-        elif crowded:
-            values, weights = piece, np.ones(len(piece), dtype=np.int64)
-        else:
-            values, weights = arrow.count_values(piece)
-            crowded = len(values) > 0.5 * len(piece) > 1000
+    from privexplorer.data import _values as arrow
+    from privexplorer.data._tally import LABELS, Frequent, Tally
+
+    tally, frequent, entries = Tally(wide=rows.counts is not None), Frequent(), 0
+
+    def count(values: pa.Array, weights: IntArray) -> None:
+        nonlocal entries
         typed, kept = cleaner.clean(values, weights)
-        entries += int(kept.sum())
-        tally.add(arrow.keep(typed, kept), weights[kept])
+        entries += int(np.count_nonzero(kept))
+        tally.add(arrow.keep(typed, kept), weights if kept.all() else weights[kept])
+
+    for piece, given in _ahead(iter(rows)):
+        if given is not None:
+            count(piece, given)
+        elif not frequent.useful:  # nearly all values differ: no use in counting each piece by itself
+            count(piece, np.ones(len(piece), dtype=np.int32))
+        elif pa.types.is_string(piece.type) and not piece.null_count:
+            count(*frequent.sift(piece))
+        else:
+            count(*arrow.count_values(piece))
+    count(*frequent.rest())
     found, counts = tally.result()
     notes = cleaner.notes() + rows.notes()
     if rows.counts is not None and entries > counts.size > 0:
@@ -442,14 +466,15 @@ def _counts(rows: _Rows, cleaner: _Cleaner) -> ColumnCounts:
     if float(counts.sum(dtype=np.float64)) > 2**53:
         raise DataError("The counts add up to more than 9,000,000,000,000,000 records; check the count column.")
     kind = _settled_kind(rows, cleaner.attempt, counts.size, bool(counts.size) and int(counts.max()) > 1)
-    if 0 < counts.size <= LABELS:
+    if 0 < counts.size == len(found) <= LABELS:
         order = arrow.by_count(found, counts)
-        found, counts = found.take(order), counts[np.asarray(order)]
-    counts.setflags(write=False)
-    return ColumnCounts(rows.column.name, kind, counts, cleaner.dropped(rows), tuple(notes), found)
+        found, counts = found.take(order), counts[arrow.to_numpy(order)]
+    return ColumnCounts(rows.column.name, kind, cleaner.dropped(rows), tuple(notes), counts, found)
 
 
 def _column(rows: _Rows, cleaner: _Cleaner) -> Column:
+    from privexplorer.data import _values as arrow
+
     kind = cleaner.attempt.kind
     plain = kind in ("count", "number", "date")
     places: dict[str, int] = {}
@@ -457,7 +482,7 @@ def _column(rows: _Rows, cleaner: _Cleaner) -> Column:
     total = 0
     for piece, given in rows:
         coded = piece.dictionary_encode(null_encoding="encode")
-        codes = np.asarray(coded.indices)
+        codes = arrow.to_numpy(coded.indices)
         if given is not None:
             total += int(given.sum())
             if total > ROW_LIMIT:
@@ -496,6 +521,21 @@ def _settled_kind(rows: _Rows, attempt: _Attempt, distinct: int, repeated: bool)
     if attempt.guessed and ((attempt.kind == "binary" and distinct > 2) or (attempt.kind == "identifier" and repeated)):
         return "category"
     return attempt.kind
+
+
+_Piece = TypeVar("_Piece")
+
+
+def _ahead(pieces: Iterator[_Piece], number: int = 3) -> Iterator[_Piece]:
+    """Take pieces in a second thread, a few before they are asked for: parsing needs no Python."""
+    with ThreadPoolExecutor(1) as pool:
+        waiting = deque(pool.submit(next, pieces, None) for _ in range(number))
+        try:
+            while (piece := waiting.popleft().result()) is not None:
+                waiting.append(pool.submit(next, pieces, None))
+                yield piece
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def _rows(number: int) -> str:
