@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 
 from privexplorer.records import Record, extra, leaf, link_key, shape, start_value, text, words_of
 
-GROUPS = ("Data", "Attacker", "Privacy", "You", "Method", "Goal")
+GROUPS = ("Data", "Releases", "Release", "Question", "Attacker", "Noise", "Privacy", "You", "Method", "Goal")
 RUNS = "Runs"
 
 Drawer = Callable[["Form", str, str, type[Record], Record], dict[str, Any]]
@@ -248,7 +248,8 @@ def draw_form(form: Form, cls: type[Record]) -> dict[str, Any]:
         form.after = st.container()
         with body:
             for group in order:
-                st.header(group, anchor=False)
+                if not all(extra(cls.model_fields[name]).get("advanced") for name in groups[group]):
+                    st.header(group, anchor=False)
                 for field_name in groups[group]:
                     out[field_name] = form.field(field_name, cls.model_fields[field_name], default)
         if RUNS in groups:
