@@ -510,12 +510,54 @@ def cross_fit(
     >>> found.covers(1.0)
     True
     """
+    return cross_fit_all(
+        y, d, z, mechanism, (target,), learners=learners, folds=folds, fold_ids=fold_ids, w=w, rng=rng, level=level,
+        centring=centring, strict=strict, trim=trim, naive=naive, refuse=refuse, guarded=guarded,
+    )[0]  # fmt: skip
+
+
+def cross_fit_all(
+    y: ArrayLike,
+    d: ArrayLike,
+    z: ArrayLike,
+    mechanism: Mechanism | None = None,
+    targets: Sequence[Any] = ("ATE", "ATT"),
+    *,
+    learners: Learners | LearnerName | None = None,
+    folds: int = 5,
+    fold_ids: ArrayLike | None = None,
+    w: ArrayLike | None = None,
+    rng: np.random.Generator | None = None,
+    level: float = 0.95,
+    centring: Centring = "ratio",
+    strict: bool = False,
+    trim: float | None = None,
+    naive: bool = False,
+    refuse: bool = True,
+    guarded: bool = True,
+) -> tuple[Estimate, ...]:
+    """Estimate several causal effects from the same folds and nuisances; everything else as in ``cross_fit``.
+
+    Parameters
+    ----------
+    y, d, z, mechanism
+        As in ``cross_fit``.
+    targets : sequence of str or target
+        At least one.
+    learners, folds, fold_ids, w, rng, level, centring, strict, trim, naive, refuse, guarded
+        As in ``cross_fit``.
+
+    Returns
+    -------
+    tuple of Estimate
+        In the order of ``targets``; each the same as from ``cross_fit``.
+    """
     outcome = _outcome(y)
     n = len(outcome)
     treated = _arms(d, n)
     released = _columns(z, n, "private", "private")
     public = None if w is None else _columns(w, n, "public", "public").reshape(n, -1)
-    wanted = causal_target(target)
+    wanted = [causal_target(target) for target in targets]
     keep = _keep(mechanism)
     columns = 1 if released.ndim == 1 else released.shape[1]
     if learners is None:
@@ -532,12 +574,17 @@ def cross_fit(
     if not 0 <= least < 0.5:
         raise ParameterError(f"The trim of the propensity must be from 0 to below 0.5; it is {least:g}.", field="trim")
     job = _Job(
-        outcome, treated, released, public, mechanism, wanted, fitted, labels, count, least, keep, centring, strict
+        outcome, treated, released, public, mechanism, wanted[0], fitted, labels, count, least, keep, centring, strict
     )
     job.check_arms()
     is_ordinary = keep == 1.0 and isinstance(fitted, MomentLearners | OwnLearners)
-    found = job.ordinary() if is_ordinary else job.private()
-    return _finished(job, found, method, level, naive, refuse, guarded, learners)
+    shared: dict[Any, Any] = {}
+    estimates = []
+    for one in wanted:
+        mine = replace(job, target=one)
+        found = mine.ordinary(shared) if is_ordinary else mine.private(shared)
+        estimates.append(_finished(mine, found, method, level, naive, refuse, guarded, learners))
+    return tuple(estimates)
 
 
 def _in_turn(n: int, folds: int, strata: FloatArray) -> IntArray:
@@ -594,13 +641,12 @@ class _Job:
                 field="folds",
             )
 
-    def ordinary(self) -> _Found:
-        """Score all records without noise."""
-        if isinstance(self.learners, OwnLearners):
-            mu0, mu1, chance = self._own_predictions(self.learners)
-            size, settled = 0, True
-        else:
-            mu0, mu1, chance, size, settled = self._quick_predictions()
+    def ordinary(self, shared: dict[Any, Any]) -> _Found:
+        """Score all records without noise; ``shared`` carries the nuisances from target to target."""
+        if "ordinary" not in shared:
+            own = isinstance(self.learners, OwnLearners)
+            shared["ordinary"] = self._own_predictions() if own else self._quick_predictions()
+        mu0, mu1, chance, size, settled = shared["ordinary"]
         clipped = np.clip(chance, self.trim, 1.0 - self.trim)
         p1 = float(np.mean(self.d))
         at = Regressions(mu0, mu1)
@@ -614,7 +660,9 @@ class _Job:
         """Return p₁ f without its d, for the targets among the treated."""
         return at.mu1 - at.mu0 if isinstance(self.target, ATT) else at.mu0
 
-    def _own_predictions(self, learners: OwnLearners) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _own_predictions(self) -> tuple[FloatArray, FloatArray, FloatArray, int, bool]:
+        learners = self.learners
+        assert isinstance(learners, OwnLearners)  # noqa: S101 - chosen by the caller
         features = self.z.reshape(len(self.y), -1)
         if self.w is not None:
             features = np.concatenate([features, self.w], axis=1)
@@ -626,7 +674,7 @@ class _Job:
                 into[held] = copy.deepcopy(learners.outcome).fit(features[rows], self.y[rows]).predict(features[held])
             model = copy.deepcopy(learners.propensity).fit(features[rest], self.d[rest])
             chance[held] = np.asarray(model.predict_proba(features[held]))[:, 1]
-        return mu0, mu1, chance
+        return mu0, mu1, chance, 0, True
 
     def _quick_predictions(self) -> tuple[FloatArray, FloatArray, FloatArray, int, bool]:
         assert isinstance(self.learners, MomentLearners)  # noqa: S101 - chosen by the caller
@@ -673,8 +721,8 @@ class _Job:
             first, second = first or usual, second or usual
         return first, second
 
-    def private(self) -> _Found:
-        """Score all records by signed imputation."""
+    def private(self, shared: dict[Any, Any]) -> _Found:
+        """Score all records by signed imputation; ``shared`` carries the nuisances from target to target."""
         first, second = self._bases()
         if self.keep < 1:
             check_basis_size(max(first.size, second.size), len(self.y), self.keep)
@@ -694,7 +742,10 @@ class _Job:
             held, rest = self.labels == k, self.labels != k
             fit, late = self._training(rest)
             p1 = float(np.mean(self.d[fit] if self.is_one_step else self.d))
-            model = _fitted(self, outcome.take(fit), other.take(fit), fit, p1)
+            model = shared.get(k)
+            if model is None or isinstance(model, _RieszModel):
+                model = shared[k] = _fitted(self, outcome.take(fit), other.take(fit), fit, p1)
+            model.target = self.target
             e = self._derivative(model, outcome.take(late), late, p1) if self.is_one_step else 0.0
             design, side = outcome.take(held), other.take(held)
             here, there = model.at_records(design), model.at_nodes(design)
@@ -1121,6 +1172,7 @@ __all__ = [
     "causal_target",
     "climb",
     "cross_fit",
+    "cross_fit_all",
     "default_basis",
     "fold_labels",
     "ladder",

@@ -20,6 +20,7 @@ from privexplorer.causal.crossfit import (
     RieszLearners,
     causal_target,
     cross_fit,
+    cross_fit_all,
     default_basis,
     fold_labels,
     ladder,
@@ -419,3 +420,14 @@ def test_an_arm_within_one_fold_is_refused() -> None:
 def test_names_of_targets() -> None:
     assert [causal_target(t).name for t in ("ATE", "ate", "E[Y0|D=1]")] == ["ate", "ate", "untreated-mean-of-treated"]
     assert causal_target("E[Y0]") == MeanUnder(0)
+
+
+@pytest.mark.parametrize("learners", ["param", "riesz"])
+@pytest.mark.parametrize("keep", [0.6, 1.0])
+def test_several_targets_at_once_are_the_same_numbers(learners: str, keep: float) -> None:
+    y, d, z, mechanism = law_c(2500, 7, keep=keep)
+    labels = fold_labels(2500, 5, np.random.default_rng(0), d)
+    together = cross_fit_all(y, d, z, mechanism, TARGETS, learners=learners, fold_ids=labels)
+    for target, found in zip(TARGETS, together, strict=True):
+        alone = cross_fit(y, d, z, mechanism, target, learners=learners, fold_ids=labels)
+        assert (found.target, found.value, found.std_error) == (target.name, alone.value, alone.std_error)
