@@ -293,14 +293,14 @@ class CurveLaw:
         second = mu**2 + self.outcome_std**2 if with_outcome else np.ones_like(mu)
         g, keep = functions(x), mechanism.keep_probability
         mean = einsum("m,mk->k", mass * first, g)
-        total = einsum("m,mi,mj->ij", mass * second, g, g)
+        total = einsum("mi,mj->ij", (mass * second)[:, None] * g, g)
         if keep < 1:
             points, weights = self._noise_nodes(mechanism.noise)
             there = functions(points)
             average = einsum("m,mk->k", weights, there)
             here, there = g - average, there - average
-            total = total + (1 - keep) / keep * einsum("m,mi,mj->ij", mass * second, here, here)
-            spread = float(np.sum(mass * second)) * einsum("m,mi,mj->ij", weights, there, there)
+            total = total + (1 - keep) / keep * einsum("mi,mj->ij", (mass * second)[:, None] * here, here)
+            spread = float(np.sum(mass * second)) * einsum("mi,mj->ij", weights[:, None] * there, there)
             total = total + (1 - keep) / keep**2 * spread
         return mean, total - np.multiply.outer(mean, mean)
 
