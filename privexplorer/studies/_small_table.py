@@ -8,14 +8,12 @@ import numpy as np
 
 from privexplorer import predictability as pr
 from privexplorer.arrays import FloatArray
+from privexplorer.studies._predictability import TwentyPeople
 
-_I = np.arange(1, 21)
-X1 = ((7 * _I) % 11 - 5).astype(np.float64)
-X2 = ((5 * _I) % 13 - 6).astype(np.float64)
-OUTCOME = X1 - 2 * X2 + (3 * _I) % 7 - 3
-QUERY = (X1 + (3 * _I) % 7 - 3 > 0).astype(np.float64)
+_COLUMNS = TwentyPeople().table()
+X1, X2, OUTCOME, QUERY = (_COLUMNS[name] for name in ("x1", "x2", "y", "q"))
 FEATURES: FloatArray = np.column_stack([X1, X2])
-LAW: FloatArray = (1 + _I % 4) / (1 + _I % 4).sum()
+LAW: FloatArray = _COLUMNS["weight"] / _COLUMNS["weight"].sum()
 """Law of the biased process: proportional to 1 + (i mod 4)."""
 TABLE: dict[str, Any] = {"x1": X1, "x2": X2, "y": OUTCOME, "q": QUERY, "x": FEATURES}
 PEOPLE = 20
