@@ -440,7 +440,8 @@ def _largest_on_edges(one: FloatArray, two: FloatArray) -> FloatArray:
     """Return max (u·a)(u·b) over the L1 unit ball for each row a, b of two arrays, shape ``(draws,)``.
 
     The pairs (u·a, u·b) fill a polygon with corners ±(aᵢ, bᵢ). A product has no maximum inside a polygon, so it is on
-    an edge, and an edge joins two corners (derived, checked in tests/unit/predictability/test_predictability_families.py).
+    an edge, and an edge joins two corners (derived, checked in
+    tests/unit/predictability/test_predictability_families.py).
     """
     x, y = np.concatenate([one, -one], axis=1), np.concatenate([two, -two], axis=1)
     best = (x * y).max(axis=1)
