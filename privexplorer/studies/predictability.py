@@ -576,14 +576,14 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
                 marks.append(
                     Points(role, rows["x"].to_numpy(), rows["y"].to_numpy(), series, label,
                            low=rows["low"].to_numpy(), high=rows["high"].to_numpy(),
-                           hover=f"{series}: {{y}} {unit}")
+                           hover=f"{series}: {{y}} {unit}", open=series == ORACLE, size=6 if series == ORACLE else 9)
                 )  # fmt: skip
         shortened = name if len(name) <= 34 else name[:33] + "…"
         return Chart(
             f"How much easier “{shortened}” gets: γ",
             f"drop of the attacker's {'log loss, nats' if scenario.loss == 'log' else 'squared error'}, log scale",
             x,
-            Axis("predictability γ", "log", lowest(frame), unit=unit, symbol="γ"),
+            Axis("predictability γ", "log", lowest(frame) if view == "noise" else None, unit=unit, symbol="γ"),
             (Panel(tuple(marks), here=here),),
         )
 
