@@ -409,9 +409,7 @@ class PrivateCurves(Study[PrivateCurvesScenario]):
             f"(1/α² is {significant(keep**-2, 2)}) and leaves its bias alone. "
             "The band knows nothing of the bias that smoothing brings."
         )
-        notes = (
-            [Note(shared.CONTINUOUS_LEAK, "warning", "A number with noise on a continuous scale")] if keep < 1 else []
-        )
+        leak = Note(shared.CONTINUOUS_LEAK, "warning", "A number with noise on a continuous scale")
         return Result(
             study=self.id,
             scenario=scenario,
