@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 
 HERE = Path(__file__).parent
-MODULES = ("entropy_panels", "coefficients", "histogram", "coverage_panels", "locally_private", "browser")
+MODULES = ("entropy_panels", "coefficients", "histogram", "coverage_panels", "locally_private", "effects", "browser")
 BEGIN, END = "<!-- table begins -->", "<!-- table ends -->"
 
 

@@ -61,7 +61,7 @@ class Anatomy:
         return gaussian, empirical, bias
 
 
-def anatomy(law: FiniteLaw, target: Target, mechanism: Finite, nuisances: Nuisances, counts: ArrayLike) -> Anatomy:
+def split_error(law: FiniteLaw, target: Target, mechanism: Finite, nuisances: Nuisances, counts: ArrayLike) -> Anatomy:
     """Split the error of the one-step estimate with given nuisances (section 1.2; (26)-(28)).
 
     Parameters
@@ -183,7 +183,7 @@ def fitted_anatomy(
     Parameters
     ----------
     law, target, mechanism
-        As in ``anatomy``.
+        As in ``split_error``.
     n : int
         Records in each of the two samples.
     replications : int
@@ -201,7 +201,7 @@ def fitted_anatomy(
     size, runs = _sizes(n, replications)
     tables = released_counts(law, mechanism, size, 2 * runs, rng).reshape(runs, 2, *law.joint.shape)
     parts = [
-        anatomy(law, target, mechanism, fitted_nuisances(law, target, mechanism, first, trim=trim), second)
+        split_error(law, target, mechanism, fitted_nuisances(law, target, mechanism, first, trim=trim), second)
         for first, second in tables
     ]
     stacked = (np.array([getattr(part, name) for part in parts]) for name in ("total", "gaussian", "empirical", "bias"))
@@ -305,7 +305,7 @@ def rate_curve(
     Parameters
     ----------
     law, target, mechanism
-        As in ``anatomy``.
+        As in ``split_error``.
     sizes : (K,) array
         Numbers of records.
     regression_exponent, representer_exponent : float
@@ -376,11 +376,11 @@ __all__ = [
     "CONDITIONS",
     "Anatomy",
     "RateCurve",
-    "anatomy",
     "fitted_anatomy",
     "fitted_nuisances",
     "nuisances_off",
     "rate_curve",
     "released_counts",
     "score_error",
+    "split_error",
 ]

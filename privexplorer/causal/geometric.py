@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln, hyp1f1
 
 from privexplorer.arrays import BoolArray, FloatArray
 from privexplorer.causal.bases import Basis, BSpline, Legendre, OneHot
@@ -646,6 +645,8 @@ def mean_norm(shift: FloatArray, dimension: int) -> FloatArray:
     >>> round(float(mean_norm(np.array(0.0), 2)) ** 2, 12) == round(math.pi / 2, 12)
     True
     """
+    from scipy.special import gammaln, hyp1f1
+
     half = 0.5 * dimension
     front = math.sqrt(2) * math.exp(gammaln(half + 0.5) - gammaln(half))
     return np.asarray(front * hyp1f1(-0.5, half, -0.5 * np.asarray(shift) ** 2))

@@ -152,9 +152,9 @@ def test_quitting_intervals_over_repeated_noise(private: str) -> None:
     gain, quit_, age, others = smokers()
     mechanism: AlphaIdentity | FiniteMechanism
     if private == "age":
-        mechanism, x, runs = AlphaIdentity(0.9, UniformNoise(25.0, 75.0)), np.clip(age, 25, 75), 15
+        mechanism, x, runs = AlphaIdentity(0.9, UniformNoise(25.0, 75.0)), np.clip(age, 25, 75), 4
     else:
-        mechanism, x, runs = AlphaIdentity(0.8, uniform_levels(3)), np.digitize(age, [40, 55]), 60
+        mechanism, x, runs = AlphaIdentity(0.8, uniform_levels(3)), np.digitize(age, [40, 55]), 30
     labels = fold_labels(len(gain), 5, np.random.default_rng(0), quit_)
     learners = MomentLearners(size=2)
     oracle = cross_fit(

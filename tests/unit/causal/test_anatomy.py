@@ -7,13 +7,13 @@ import pytest
 
 from privexplorer.causal.anatomy import (
     CONDITIONS,
-    anatomy,
     fitted_anatomy,
     fitted_nuisances,
     nuisances_off,
     rate_curve,
     released_counts,
     score_error,
+    split_error,
 )
 from privexplorer.causal.laws import LAW_A, LAW_B, FiniteLaw
 from privexplorer.causal.mechanisms import AlphaIdentity, FiniteMechanism, FiniteNoise, uniform_levels
@@ -43,7 +43,7 @@ def test_the_error_is_that_of_the_mean_of_the_fitted_scores() -> None:
     first, second = released_counts(LAW_A, SKEW, 5000, 2, rng)
     for target in TARGETS:
         nuisances = fitted_nuisances(LAW_A, target, SKEW, first)
-        found = anatomy(LAW_A, target, SKEW, nuisances, second)
+        found = split_error(LAW_A, target, SKEW, nuisances, second)
         scores = invert(SKEW, target.influence(LAW_A, nuisances) + nuisances.value)
         estimate = float(np.sum(second / 5000 * scores))
         assert float(found.total) == pytest.approx(np.sqrt(5000) * (estimate - target.value(LAW_A)), abs=1e-10)
@@ -55,7 +55,7 @@ def test_the_initial_value_cancels() -> None:
     for target in TARGETS:
         nuisances = fitted_nuisances(LAW_A, target, SKEW, first)
         moved = nuisances.replaced(value=nuisances.value + 5.0)
-        one, other = (anatomy(LAW_A, target, SKEW, at, second) for at in (nuisances, moved))
+        one, other = (split_error(LAW_A, target, SKEW, at, second) for at in (nuisances, moved))
         assert float(one.total) == pytest.approx(float(other.total), abs=1e-9)
 
 
@@ -117,7 +117,7 @@ def test_middle_part_of_the_rate_curve_is_its_standard_deviation() -> None:
     n, runs = 500, 4000
     off = nuisances_off(LAW_B, ATE(), n**-0.2, n**-0.3)
     counts = released_counts(LAW_B, HALF, n, runs, np.random.default_rng(0))
-    drawn = anatomy(LAW_B, ATE(), HALF, off, counts)
+    drawn = split_error(LAW_B, ATE(), HALF, off, counts)
     curve = rate_curve(LAW_B, ATE(), HALF, [n], 0.2, 0.3)
     assert drawn.empirical.std() == pytest.approx(curve.empirical[0], rel=4 / np.sqrt(2 * runs))
     np.testing.assert_allclose(np.abs(drawn.bias), curve.bias[0], rtol=1e-12)
@@ -148,9 +148,9 @@ def test_refusals_and_words() -> None:
     with pytest.raises(DataError, match="no treated units"):
         fitted_nuisances(LAW_A, ATE(), SKEW, empty)
     with pytest.raises(DataError, match="no records"):
-        anatomy(LAW_A, ATE(), SKEW, ATE().nuisances(LAW_A), empty)
+        split_error(LAW_A, ATE(), SKEW, ATE().nuisances(LAW_A), empty)
     with pytest.raises(DataError, match="outcome values, arms and categories"):
-        anatomy(LAW_A, ATE(), SKEW, ATE().nuisances(LAW_A), np.ones((2, 2, 2)))
+        split_error(LAW_A, ATE(), SKEW, ATE().nuisances(LAW_A), np.ones((2, 2, 2)))
     with pytest.raises(ParameterError, match="at least 0"):
         rate_curve(LAW_B, ATE(), HALF, [100], -0.1, 0.5)
     assert [label for label, _ in CONDITIONS] == [f"Assumption {k}" for k in (1, 2, 4, 5)]
