@@ -68,7 +68,8 @@ def field(
     group : str, optional
         Sidebar group: ``"Data"``, ``"Privacy"``, ``"Method"``, ``"Runs"`` or another heading.
     scale : str, optional
-        ``"log"`` draws a slider on decimal steps from ``low`` to ``high`` (the bounds where left out).
+        ``"log"`` draws a slider on decimal steps from ``low`` to ``high`` (the bounds where left out),
+        ``"linear"`` one with even steps.
     titles : dict, optional
         Words for the values of a ``Literal`` field.
     when : (field, value), optional

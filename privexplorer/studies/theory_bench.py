@@ -117,7 +117,7 @@ class TheoryBenchScenario(Scenario):
     drag: Annotated[float, Number] = field(
         0.5, "Weight W dragged from the best",
         "0 is the efficient weight Ω⁻¹; 1 is Ω (which the source prints as the best) or the identity.",
-        key="drag", group="Method", ge=0, le=1,
+        key="drag", group="Method", scale="linear", ge=0, le=1,
     )  # fmt: skip
     trials: Trials = 2_000
     seed: Seed = 0

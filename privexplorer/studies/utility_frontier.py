@@ -78,7 +78,7 @@ class FrontierScenario(Scenario):
     angle: Annotated[float, Number] = field(
         45.0, "Direction of the question, degrees",
         "Turns from the first question (0) to the second (90) and on to their difference.", key="angle",
-        group="Attacker", ge=0, le=180,
+        group="Attacker", scale="linear", ge=0, le=180,
     )  # fmt: skip
     compromised: CompromisedFraction = 0.3
     kept: Annotated[float, Number] = field(

@@ -199,6 +199,8 @@ class Form:
             return self.ask(name, start, st.text_input, title, help=info.description)
         if more.get("scale") == "log" and not what.optional:
             return self.log_slider(name, title, info, start)
+        if more.get("scale") == "linear" and not what.optional:
+            return self.linear_slider(name, title, info, start)
         return self.number(name, title, info, start)
 
     def log_slider(self, name: str, title: str, info: FieldInfo, start: Any) -> Any:
@@ -215,6 +217,15 @@ class Form:
                     st.caption(ends[0], width="content")
                     st.caption(ends[1], width="content")
         return value
+
+    def linear_slider(self, name: str, title: str, info: FieldInfo, start: Any) -> Any:
+        """Draw a slider with a hundred even steps; a value beyond its ends (from a link or a file) widens it."""
+        what, more = leaf(info), extra(info)
+        low, high = float(more.get("low") or what.low or 0), float(more.get("high") or what.high or 1)
+        step = what.base(1) if what.base is int else (high - low) / 100
+        now = self.now(name, start)
+        ends = what.base(min(low, now)), what.base(max(high, now))
+        return self.ask(name, start, st.slider, title, *ends, step=step, help=info.description)
 
     def number(self, name: str, title: str, info: FieldInfo, start: Any) -> Any:
         """Draw a number field; an open bound is the scenario's to refuse, in a sentence."""
