@@ -153,12 +153,13 @@ def post_process(
     """Return what is left of a noisy release after a linear map (spec 3.4)."""
     sigma = check_covariance(covariance, summary.dimension)
     rule = np.atleast_2d(np.asarray(matrix, dtype=np.float64))
-    projected = summary.project(rule)
-    mapped = rule @ sigma @ rule.T
+    # the size of a row does not matter to r²; tiny rows would lose their noise to underflow
+    size = np.abs(rule).max(axis=1, keepdims=True)
+    unit = rule / np.where(size > 0.0, size, 1.0)
     return PostProcessing(
         noise_spectrum(summary, sigma, noise_multiplier).r2(),
-        noise_spectrum(projected, mapped, noise_multiplier).r2(),
-        mapped,
+        noise_spectrum(summary.project(unit), unit @ sigma @ unit.T, noise_multiplier).r2(),
+        rule @ sigma @ rule.T,
     )
 
 
