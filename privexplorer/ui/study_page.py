@@ -19,6 +19,10 @@ from privexplorer.ui.form import Form, draw_form
 from privexplorer.ui.run import run
 
 
+PILLS_ON_A_PHONE = 4
+"""Questions of a page that a phone shows side by side; more become a list."""
+
+
 def study_page() -> None:
     """Draw the studies of this page: one chosen at a time, so that no hidden one computes."""
     page = str(st.session_state["_here"])
@@ -65,13 +69,17 @@ def choose(page: str, studies: dict[str, Study[Any]], fresh: bool) -> Study[Any]
     if shell.is_presented():  # the address decides; the chart needs the room
         return studies[st.session_state.get(f"{page}:study") or next(iter(studies))]
     form = Form(page, fresh)
+    first, titles = next(iter(studies)), partial(tab_title, studies)
+    if shell.is_phone() and len(studies) > PILLS_ON_A_PHONE:
+        name = form.ask("study", first, st.selectbox, "Question", list(studies), format_func=titles)
+        return studies[name]
     name = form.ask(
         "study",
-        next(iter(studies)),
+        first,
         st.segmented_control,
         "Question",
         list(studies),
-        format_func=partial(tab_title, studies),
+        format_func=titles,
         label_visibility="collapsed",
         required=True,
         wrap=True,
