@@ -65,6 +65,15 @@ def widget_value(info: FieldInfo, value: Any) -> Any:
     return value
 
 
+def relevant(info: FieldInfo, drawn: dict[str, Any]) -> bool:
+    """Whether a setting plays a part, given the settings that were drawn before it."""
+    when = extra(info).get("when")
+    if not when or when[0] not in drawn:
+        return True
+    value = drawn[when[0]]
+    return bool((value["kind"] if isinstance(value, dict) and "kind" in value else value) == when[1])
+
+
 class Form:
     """Widgets of one study. ``fresh`` says that the page was switched: widgets start from what was held."""
 
@@ -108,8 +117,7 @@ class Form:
         for name, info in cls.model_fields.items():
             if name == "kind":
                 continue
-            when = extra(info).get("when")
-            if when and out.get(when[0]) != when[1]:
+            if not relevant(info, out):
                 out[name] = self.unseen(name, info, default, prefix)
             else:
                 out[name] = self.field(name, info, default, prefix)
@@ -259,10 +267,15 @@ def draw_form(form: Form, cls: type[Record]) -> dict[str, Any]:
         form.after = st.container()
         with body:
             for group in order:
-                if not all(extra(cls.model_fields[name]).get("advanced") for name in groups[group]):
+                shown = [name for name in groups[group] if relevant(cls.model_fields[name], out)]
+                if not all(extra(cls.model_fields[name]).get("advanced") for name in shown):
                     st.header(group, anchor=False)
                 for field_name in groups[group]:
-                    out[field_name] = form.field(field_name, cls.model_fields[field_name], default)
+                    info = cls.model_fields[field_name]
+                    if relevant(info, out):
+                        out[field_name] = form.field(field_name, info, default)
+                    else:
+                        out[field_name] = form.unseen(field_name, info, default, "")
         if RUNS in groups:
             with st.expander("Runs and seed" if len(groups[RUNS]) > 1 else "Seed"):
                 for field_name in groups[RUNS]:

@@ -18,7 +18,6 @@ from privexplorer.ui import early, link, shell, show, state
 from privexplorer.ui.form import Form, draw_form
 from privexplorer.ui.run import run
 
-
 PILLS_ON_A_PHONE = 4
 """Questions of a page that a phone shows side by side; more become a list."""
 
