@@ -182,6 +182,11 @@ class Belief(Study[BeliefScenario]):
         epsilon = mechanism.ldp_epsilon()
         limit = f"ε allows {ratio(math.exp(epsilon))}" if epsilon < 50 else "no finite ε"
         never = np.isnan(true)
+        rare = (
+            "Rare categories are believed less: most people who show them were swapped there. "
+            if scenario.noise.kind == "even" and scenario.keep_probability < 1
+            else ""
+        )
         matrix = mechanism.finite().matrix
         seen = np.einsum("zx,x->z", matrix, prior)
         joint = law.with_shown(mechanism)
@@ -232,9 +237,8 @@ class Belief(Study[BeliefScenario]):
                 f"At **α = {keep:g}** ({keep_words(keep)}), and {given}, a shown **{top}** is true with chance "
                 f"**{percent(float(true[top]))}** ({percent(float(prior[top]))} before anything was shown): "
                 f"{percent(float(kept[top]))} because it was kept, and {percent(float(true[top] - kept[top]))} because "
-                f"noise hit the truth. A shown {low} is true with chance {percent(float(true[low]))}. Rare categories "
-                "are believed less: most people who show them were swapped there. Kept and true are the same only for "
-                "a private number, which noise never hits by chance."
+                f"noise hit the truth. A shown {low} is true with chance {percent(float(true[low]))}. {rare}Kept "
+                "and true are the same only for a private number, which noise never hits by chance."
             ),
             takeaway=(
                 "Chance that a shown value is true: "
