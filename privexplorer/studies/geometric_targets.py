@@ -20,7 +20,7 @@ from privexplorer.studies import _geometric as geometric
 from privexplorer.studies._effects import KeepProbability
 from privexplorer.studies._geometric import AverageChoice, Discount, Field2, Lines, Middle, Rays, Slope
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
-from privexplorer.studies.chart import Axis, Chart, HeatMap, Line, Mark, Panel, Points
+from privexplorer.studies.chart import Axis, Chart, HeatMap, Line, Mark, Panel
 from privexplorer.studies.result import Card, Formula, Note, Result, tidy
 from privexplorer.studies.words import ratio, significant
 
@@ -440,7 +440,7 @@ class GeometricTargets(Study[GeometricTargetsScenario]):
         marks: list[Mark] = []
         if view == "weights":
             marks.append(
-                HeatMap(GRID, GRID, result.extra["weight"], nice_levels(result.extra["weight"]), "weights", "{:g}",
+                HeatMap(GRID, GRID, result.extra["weight"], weight_levels(result.extra["weight"]), "weights", "{:g}",
                         hover="weight r = {z}")
             )  # fmt: skip
             circle = result.series(HALF)
@@ -452,7 +452,7 @@ class GeometricTargets(Study[GeometricTargetsScenario]):
             title, under = "Weight of the outcome at each place", "shade: r(x₁, x₂); y: x₂; ring: half of all X"
         else:
             marks.append(
-                HeatMap(GRID, GRID, result.extra["field"], nice_levels(result.extra["field"]), "field", "{:g}",
+                HeatMap(GRID, GRID, result.extra["field"], nice_levels(result.extra["field"], 7), "field", "{:g}",
                         hover="μ = {z}")
             )  # fmt: skip
             title = f"The field μ and {len(ends)} {scenario.average.paths}"
@@ -462,7 +462,6 @@ class GeometricTargets(Study[GeometricTargetsScenario]):
         y = np.concatenate([ends[:, :, 1], gap], axis=1).reshape(-1)
         if view != "weights":
             marks.append(Line("truth", x, y, PATHS, width=2.0, hover=f"one of the {scenario.average.paths}"))
-            marks.append(Points("truth", ends[:, 0, 0], ends[:, 0, 1], "starts", size=6, hover="a path starts here"))
         axis = [Axis(f"x{sub}", "linear", -3.0, 3.0, symbol=f"x{sub}") for sub in "₁₂"]
         return Chart(title, under, axis[0], axis[1], (Panel(tuple(marks)),), height=560)
 
@@ -559,6 +558,19 @@ def nice_levels(values: FloatArray, count: int = 5) -> list[float]:
     first = math.ceil(low / step + 1e-9)
     levels = [round((first + place) * step, 10) for place in range(count + 2)]
     return [level for level in levels if level < high]
+
+
+def weight_levels(values: FloatArray) -> list[float]:
+    """Choose round levels for weights, which fall off quickly: finer below 1.
+
+    Examples
+    --------
+    >>> weight_levels(np.array([0.01, 2.4]))
+    [0.1, 0.2, 0.5, 1.0, 1.5, 2.0]
+    """
+    ladder = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 20.0, 40.0)
+    inside = [level for level in ladder if values.min() < level < 0.98 * values.max()]
+    return inside[:6] if len(inside) > 1 else nice_levels(values)
 
 
 __all__ = ["GeometricTargets", "GeometricTargetsScenario"]
