@@ -120,7 +120,7 @@ def smoothness(loss: Loss, tau: float | None = None, form: Form = "printed") -> 
         Clipping level in (0, 1/2]: answers and truth lie in [τ, 1-τ]. Needed for log loss.
     form : {"printed", "corrected"}
         For log loss 1/τ², or the largest curvature on the interval, (1-τ)/τ² + τ/(1-τ)² (derived, checked in
-        tests/unit/predictability/test_bounds.py). Both need clipped answers (erratum E8).
+        tests/unit/predictability/test_predictability_bounds.py). Both need clipped answers (erratum E8).
 
     Examples
     --------
@@ -197,7 +197,7 @@ def product_bound(
 def gaussian_product(r: ArrayLike) -> FloatArray:
     """Return E|XY| for standard normal X, Y with correlation r: (2/π)(√(1-r²) + r arcsin r).
 
-    Derived, checked in tests/unit/predictability/test_bounds.py.
+    Derived, checked in tests/unit/predictability/test_predictability_bounds.py.
     """
     value = np.asarray(r, dtype=np.float64)
     return np.asarray(2.0 / math.pi * (np.sqrt(np.maximum(0.0, 1.0 - np.square(value))) + value * np.arcsin(value)))
@@ -268,7 +268,7 @@ class Predictability:
 
     @property
     def cauchy_schwarz(self) -> FloatArray:
-        """Curve 2, H V_q r / n_eff (derived, checked in tests/unit/predictability/test_bounds.py)."""
+        """Curve 2, H V_q r / n_eff (derived, checked in tests/unit/predictability/test_predictability_bounds.py)."""
         return np.asarray(self.smoothness_sharp * self._base)
 
     @property

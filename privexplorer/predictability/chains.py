@@ -97,7 +97,7 @@ class Chain:
         Returns
         -------
         float array of the same length
-            At most 1/4; derived, checked in tests/unit/predictability/test_chains.py.
+            At most 1/4; derived, checked in tests/unit/predictability/test_predictability_attackers.py.
 
         Raises
         ------
@@ -196,7 +196,8 @@ def lazy_chain(shares: ArrayLike, restart: float) -> Chain:
     """Return the chain that stays where it is, or with probability s starts afresh from the given law.
 
     Its mixing coefficients and long-run covariances are known: α(k) = (1-s)^k max π(A)(1-π(A)), and every long-run
-    covariance is (2-s)/s times its lag-0 value (derived, checked in tests/unit/predictability/test_chains.py).
+    covariance is (2-s)/s times its lag-0 value (derived, checked in
+    tests/unit/predictability/test_predictability_attackers.py).
 
     Parameters
     ----------

@@ -22,7 +22,8 @@ class NoiseSpectrum:
     """How much of each query the noisy release explains, direction by direction.
 
     With W the noise seen in units of V_g, r²(level) V_q = sum of parts² / (1 + level · ratios): all noise levels at
-    once, no subtraction, no inverse of the noise (derived, checked in tests/unit/predictability/test_bounds.py).
+    once, no subtraction, no inverse of the noise (derived, checked in
+    tests/unit/predictability/test_predictability_bounds.py).
 
     Attributes
     ----------

@@ -143,7 +143,7 @@ class Attackers(Study[AttackersScenario]):
     card: ClassVar[str] = "Random, biased, sticky or hand-picked leaks, theory beside simulation."
     link: ClassVar[str] = "Compare attackers"
     theme: ClassVar[str] = "predictability"
-    picture: ClassVar[str] = "bars"
+    picture: ClassVar[str] = "signed"
     scenario: ClassVar[type[Scenario]] = AttackersScenario
     late: ClassVar[frozenset[str]] = frozenset({"curves", "trials"})
     views: ClassVar[Mapping[str, str]] = {

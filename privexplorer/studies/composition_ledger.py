@@ -183,7 +183,7 @@ class CompositionLedger(Study[CompositionLedgerScenario]):
     card: ClassVar[str] = "Stack releases: what each adds, in either order, and what processing takes back."
     link: ClassVar[str] = "Add releases up"
     theme: ClassVar[str] = "predictability"
-    picture: ClassVar[str] = "bars"
+    picture: ClassVar[str] = "stack"
     scenario: ClassVar[type[Scenario]] = CompositionLedgerScenario
     late: ClassVar[frozenset[str]] = frozenset({"noise", "processed", "compromised", "noise_scale"})
     views: ClassVar[Mapping[str, str]] = {"bounds": "Bounds", "gains": "Gains add up"}

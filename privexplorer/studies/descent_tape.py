@@ -140,7 +140,7 @@ class DescentTapeStudy(Study[DescentScenario]):
     card: ClassVar[str] = "The path of a training run tells more than its end."
     link: ClassVar[str] = "Follow a descent"
     theme: ClassVar[str] = "predictability"
-    picture: ClassVar[str] = "dial"
+    picture: ClassVar[str] = "tape"
     scenario: ClassVar[type[Scenario]] = DescentScenario
     late: ClassVar[frozenset[str]] = frozenset({"noise", "compromised", "noise_scale"})
     views: ClassVar[Mapping[str, str]] = {"tape": "Tape", "gamma": "Predictability"}

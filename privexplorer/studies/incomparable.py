@@ -157,7 +157,7 @@ class Incomparable(Study[IncomparableScenario]):
     card: ClassVar[str] = "Private yet predictable, and the other way round."
     link: ClassVar[str] = "Compare ε and γ"
     theme: ClassVar[str] = "predictability"
-    picture: ClassVar[str] = "map"
+    picture: ClassVar[str] = "quadrant"
     scenario: ClassVar[type[Scenario]] = IncomparableScenario
     late: ClassVar[frozenset[str]] = frozenset({"unknown_rate", "rule", "epsilon", "trials"})
     views: ClassVar[Mapping[str, str]] = {

@@ -174,7 +174,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
     card: ClassVar[str] = "What a release adds to a leak: by how much, what noise helps, and what it costs."
     link: ClassVar[str] = "See what a release tells"
     theme: ClassVar[str] = "predictability"
-    picture: ClassVar[str] = "curve"
+    picture: ClassVar[str] = "leak"
     scenario: ClassVar[type[Scenario]] = PredictabilityScenario
     late: ClassVar[frozenset[str]] = frozenset(
         {"noise", "further_noise", "compromised", "loss", "noise_scale", "shown", "curves", "trials"}

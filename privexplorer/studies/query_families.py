@@ -200,7 +200,7 @@ class QueryFamilies(Study[QueryFamiliesScenario]):
     card: ClassVar[str] = "The worst of all linear questions, or of a list: bounds beside the simulated worst case."
     link: ClassVar[str] = "Ask for the worst question"
     theme: ClassVar[str] = "predictability"
-    picture: ClassVar[str] = "coverage"
+    picture: ClassVar[str] = "fan"
     scenario: ClassVar[type[Scenario]] = QueryFamiliesScenario
     late: ClassVar[frozenset[str]] = frozenset({"noise", "shape", "radius", "compromised", "noise_scale", "trials"})
     views: ClassVar[Mapping[str, str]] = VIEWS

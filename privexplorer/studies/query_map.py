@@ -125,7 +125,7 @@ class QueryMap(Study[QueryMapScenario]):
     card: ClassVar[str] = "Many questions at once: which are free, which are given away."
     link: ClassVar[str] = "See the map of questions"
     theme: ClassVar[str] = "predictability"
-    picture: ClassVar[str] = "map"
+    picture: ClassVar[str] = "dots"
     scenario: ClassVar[type[Scenario]] = QueryMapScenario
     late: ClassVar[frozenset[str]] = frozenset({"compromised", "release", "noise", "noise_scale"})
     views: ClassVar[Mapping[str, str]] = {"map": "Map", "bars": "Four releases"}

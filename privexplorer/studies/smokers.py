@@ -149,7 +149,7 @@ class Smokers(Study[SmokersScenario]):
     card: ClassVar[str] = "Few smokers in the leaked part, many in the published rate: so the others smoke."
     link: ClassVar[str] = "Read the others off a rate"
     theme: ClassVar[str] = "predictability"
-    picture: ClassVar[str] = "unseen"
+    picture: ClassVar[str] = "posterior"
     scenario: ClassVar[type[Scenario]] = SmokersScenario
     late: ClassVar[frozenset[str]] = frozenset(SmokersScenario.model_fields)
     views: ClassVar[Mapping[str, str]] = {

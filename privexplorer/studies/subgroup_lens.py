@@ -116,7 +116,7 @@ class SubgroupLens(Study[SubgroupScenario]):
     card: ClassVar[str] = "How γ grows when the attacker asks about a part of the people."
     link: ClassVar[str] = "Look at a small group"
     theme: ClassVar[str] = "predictability"
-    picture: ClassVar[str] = "curve"
+    picture: ClassVar[str] = "lens"
     scenario: ClassVar[type[Scenario]] = SubgroupScenario
     late: ClassVar[frozenset[str]] = frozenset({"compromised", "noise", "noise_scale", "trials"})
     rows: ClassVar[tuple[str, ...]] = ("P-R2.8", "P-A2", "P-TA.1")

@@ -190,7 +190,7 @@ class TheoryBench(Study[TheoryBenchScenario]):
     card: ClassVar[str] = "Limit laws, mixing, efficient weights and the checklist behind the bounds."
     link: ClassVar[str] = "Try the theory out"
     theme: ClassVar[str] = "predictability"
-    picture: ClassVar[str] = "panels"
+    picture: ClassVar[str] = "bench"
     scenario: ClassVar[type[Scenario]] = TheoryBenchScenario
     late: ClassVar[frozenset[str]] = frozenset({"factor", "drag", "trials"})
     views: ClassVar[Mapping[str, str]] = VIEWS

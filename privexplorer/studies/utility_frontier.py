@@ -139,7 +139,7 @@ class UtilityFrontier(Study[FrontierScenario]):
     card: ClassVar[str] = "Protection against accuracy, for calibrated and equal noise."
     link: ClassVar[str] = "Compare what noise costs"
     theme: ClassVar[str] = "predictability"
-    picture: ClassVar[str] = "epsilon"
+    picture: ClassVar[str] = "frontier"
     scenario: ClassVar[type[Scenario]] = FrontierScenario
     late: ClassVar[frozenset[str]] = frozenset({"angle", "compromised", "kept", "epsilon", "measure", "noise_scale"})
     views: ClassVar[Mapping[str, str]] = {"frontier": "Frontier", "shape": "Shape of the noise"}

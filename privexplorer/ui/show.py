@@ -175,7 +175,11 @@ def table_tab(study: Study[Any], result: Result, view: str) -> None:
     """Show the numbers of the chart."""
     frame = seen_table(study, result, view)
     st.dataframe(
-        frame, hide_index=True, column_config=number_columns(frame), alt=f"Numbers of the chart: {result.takeaway}"
+        frame,
+        hide_index=True,
+        column_config=number_columns(frame),
+        placeholder="–",
+        alt=f"Numbers of the chart: {result.takeaway}",
     )
 
 
