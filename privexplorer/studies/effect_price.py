@@ -243,6 +243,7 @@ class EffectPrice(Study[EffectPriceScenario]):
                 x,
                 Axis("share", "linear", 0.0, 1.0),
                 (Panel(self.parts(result), here=here),),
+                names=tuple(f"{name}, {words}" for name, words in reversed(PARTS.items())),
             )
         name, other = (effects.TARGET_SHORT[key] for key in (scenario.target, other_of(scenario.target)))
         rows = result.series(PRICE)
@@ -268,11 +269,11 @@ class EffectPrice(Study[EffectPriceScenario]):
                 marks.insert(0, Spread(role, keeps, low, high, series, "light"))
                 marks += [
                     Line(
-                        role, keeps, high, f"{series}, upper", f"{label},<br>at most", width=1.5,
+                        role, keeps, high, f"{series}, upper", label, width=1.5,
                         hover=f"{label} upper bound: {{y}} times",
                     ),
                     Line(
-                        role, keeps, low, f"{series}, lower", f"{label},<br>at least", width=1.5,
+                        role, keeps, low, f"{series}, lower", None, width=1.5,
                         hover=f"{label} lower bound: {{y}} times",
                     ),
                 ]  # fmt: skip

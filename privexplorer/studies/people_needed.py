@@ -21,7 +21,7 @@ from privexplorer.causal import (
 from privexplorer.data import Tables
 from privexplorer.records import Number, Scenario, field
 from privexplorer.studies import _effects as effects
-from privexplorer.studies._effects import EffectTarget, KeepProbability, LawB, LawChoice, NoiseChoice
+from privexplorer.studies._effects import EffectTarget, KeepProbability, LawChoice, NoiseChoice
 from privexplorer.studies.base import Preset, Study
 from privexplorer.studies.chart import Axis, Chart, Line, Panel, Spread
 from privexplorer.studies.result import Card, Formula, Note, Result, tidy
@@ -40,9 +40,9 @@ class PeopleNeededScenario(Scenario):
     law: LawChoice = effects.law_field()
     target: EffectTarget = "ate"
     width: Annotated[float, Number] = field(
-        0.1,
+        0.05,
         "Width of the 95% interval",
-        "From its lower to its upper end, on the scale of the outcome; 0.1 is ten percentage points.",
+        "From its lower to its upper end, on the scale of the outcome; 0.05 is five percentage points.",
         key="width",
         group="Goal",
         scale="log",
@@ -93,10 +93,10 @@ class PeopleNeeded(Study[PeopleNeededScenario]):
         """Finished examples."""
         make = PeopleNeededScenario
         return (
-            Preset("Ten percentage points", make()),
+            Preset("Five percentage points", make()),
+            Preset("Too few for the noise", make(width=0.1)),
             Preset("Effect on the treated", make(target="att", width=0.1)),
-            Preset("Strong privacy", make(keep=0.1)),
-            Preset("Two balanced categories", make(law=LawB(), width=0.05, keep=0.3)),
+            Preset("Strong privacy", make(keep=0.1, width=0.1)),
         )
 
     def check(self, scenario: PeopleNeededScenario, tables: Tables | None) -> tuple[str, ...]:
@@ -330,7 +330,7 @@ class PeopleNeeded(Study[PeopleNeededScenario]):
         bottom = 10 ** math.floor(math.log10(max(1.0, min(*bottoms, float(low.min())))))
         edge = np.full_like(x, bottom)
         marks = [
-            Spread("attacker", x, np.minimum(low, high), high, "intervals may mislead", "light", "may mislead"),
+            Spread("attacker", x, np.minimum(low, high), high, "intervals may mislead", "light"),
             Spread("attacker", x, np.minimum(edge, low), low, "no interval", "strong", "no interval"),
             Line(
                 "attacker", x, high, FLOOR, "rule: enough<br>above", width=1.5, hover="small-sample rule: {y} people"

@@ -198,7 +198,7 @@ class PrivateEffectScenario(Scenario):
         "Not used for a single private column of categories, which is analysed by its table. More flexible fits need "
         "many more people.",
         key="fit",
-        group="Method",
+        group="Goal",
         titles={
             "param": "Straight lines",
             "series": "Three functions per column",

@@ -234,8 +234,8 @@ class SamplingDistributions(Study[SamplingScenario]):
             shows=(
                 f"Over {runs:,} studies of **{n:,} people** at **α = {keep:g}**, private intervals for the {name} hold "
                 f"the truth in **{percent(cover)}**; those that ignore the noise in "
-                f"**{percent(float(missed[point]))}**, because they close in on {significant(limit)} instead of {significant(truth)}: {percent(way)} of the "
-                f"way to the unadjusted contrast, {significant(contrast)}. "
+                f"**{percent(float(missed[point]))}**, because they close in on {significant(limit)} instead of "
+                f"{significant(truth)}: {percent(way)} of the way to the unadjusted contrast, {significant(contrast)}. "
                 + (
                     "With this many people large-sample formulas roughly hold."
                     if guard.level == "green"
@@ -332,6 +332,7 @@ class SamplingDistributions(Study[SamplingScenario]):
                         [value, value],
                         [0.0, 1.12],
                         series,
+                        "unadjusted" if series == CONTRAST and keep == scenario.keep else None,
                         hover=f"{series}: {significant(value)}",
                     )
                 )
