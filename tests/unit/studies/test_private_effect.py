@@ -1,0 +1,291 @@
+"""An effect on a table: one draw that is kept, honest intervals, public facts, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from privexplorer.causal import ATE, ATT, AlphaIdentity, tabulate, uniform_levels
+from privexplorer.causal.discrete import discrete_estimate
+from privexplorer.causal.study_data import Categories, Numbers, mechanism_for
+from privexplorer.data import Source, TableChoice
+from privexplorer.errors import DataError, ParameterError
+from privexplorer.privacy.answers import release_rng
+from privexplorer.studies.private_effect import (
+    LADDER,
+    NAIVE,
+    NOISE,
+    OPEN,
+    PANELS,
+    PRIVATE,
+    SHOWN,
+    TREATED,
+    UNTREATED,
+    WORTH,
+    EffectTable,
+    PrivateEffect,
+    PrivateEffectScenario,
+    TrainingProgramme,
+    analysis,
+    draw,
+    read_facts,
+    read_people,
+)
+
+STUDY = PrivateEffect()
+make = PrivateEffectScenario
+SMALL = TrainingProgramme(people=3_000)
+
+
+def effect(result: Any, series: str, keep: float) -> Any:
+    rows = result.series(series, PANELS["effect"])
+    return rows[rows["x"] == keep].iloc[0]
+
+
+def own_table(people: int = 3_000, **more: Any) -> tuple[dict[str, Source], PrivateEffectScenario]:
+    columns, _ = TrainingProgramme(people=people).people_and_outcomes()
+    names = ["pay", "course", "illness", "age", "site"]
+    words = {"course": np.where(columns["course"] > 0, "yes", "no")}
+    rows = zip(*[words.get(name, columns[name]).tolist() for name in names], strict=True)
+    text = ",".join(names) + "\n" + "\n".join(",".join(str(cell) for cell in row) for row in rows) + "\n"
+    source = Source.from_bytes("people.csv", text.encode())
+    data = EffectTable(
+        table=TableChoice(data=source.digest[:16]), facts="illness: none, mild, severe; age: 18 to 70", treated="yes"
+    )
+    return {source.digest[:16]: source, source.digest: source}, make(data=data, **more)
+
+
+# --- the numbers -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("target", "kind"), [("ate", ATE()), ("att", ATT())])
+def test_equals_the_direct_analysis(target: str, kind: Any) -> None:
+    """The released column, tabulated and unmixed by hand, gives the study's number."""
+    scenario = make(data=SMALL, target=target, keep=0.7)
+    people = read_people(scenario, None)
+    mechanism = AlphaIdentity(0.7, uniform_levels(3))
+    codes = np.array([["none", "mild", "severe"].index(text) for text in people.columns["illness"]])
+    shown = mechanism.privatise(codes, release_rng(0, people.name, "illness"))
+    counts = tabulate(people.columns["pay"], people.columns["course"].astype(int), shown, 3)
+    direct = discrete_estimate(counts, mechanism, kind)
+    result = STUDY.run(scenario)
+    found = effect(result, PRIVATE, 0.7)
+    assert direct.method == "plug-in", "no folds, so that folds cannot differ"
+    assert found["y"] == pytest.approx(direct.value, rel=1e-12)
+    assert found["std_error"] == pytest.approx(direct.std_error, rel=1e-12)
+    assert direct.naive is not None
+    assert effect(result, NAIVE, 0.7)["y"] == pytest.approx(direct.naive.value, rel=1e-12)
+
+
+def test_without_noise_all_analyses_agree() -> None:
+    """Ledger L-E57: at keep probability 1 private, naive and open are the ordinary estimate."""
+    result = STUDY.run(make(data=SMALL))
+    private, naive, opened = (effect(result, name, 1.0) for name in (PRIVATE, NAIVE, OPEN))
+    assert private["y"] == naive["y"] == opened["y"]
+    columns, _ = SMALL.people_and_outcomes()
+    by_hand = 0.0
+    for level in ("none", "mild", "severe"):
+        here = columns["illness"] == level
+        arms = [columns["pay"][here & (columns["course"] == arm)].mean() for arm in (0, 1)]
+        by_hand += here.mean() * (arms[1] - arms[0])
+    assert private["y"] == pytest.approx(by_hand, rel=1e-12)
+
+
+def test_right_on_average_over_draws() -> None:
+    """Over 60 seeds the private estimate averages to the open one; the naive one is far off."""
+    values, naive = [], []
+    for seed in range(60):
+        scenario = make(data=SMALL, keep=0.6, seed=seed)
+        found = analysis(scenario, read_people(scenario, None), 0.6)[0].estimate
+        values.append(found.value)
+        assert found.naive is not None
+        naive.append(found.naive.value)
+    opened = effect(STUDY.run(make(data=SMALL)), OPEN, 1.0)["y"]
+    error = np.std(values, ddof=1) / np.sqrt(60)
+    assert abs(np.mean(values) - opened) < 3.5 * error
+    assert error < 1.5
+    assert np.mean(naive) < opened - 15
+
+
+def test_truth_is_in_the_interval_and_said() -> None:
+    for target, truth in (("ate", 52), ("att", 63)):
+        result = STUDY.run(make(target=target, keep=0.7))
+        row = effect(result, PRIVATE, 0.7)
+        assert row["low"] < result.extra["shown"].truth < row["high"]
+        assert result.extra["shown"].truth == pytest.approx(truth, abs=2)
+        assert "inside the interval" in result.shows
+    assert STUDY.run(make(data=SMALL, treatment="employed")).extra["shown"].truth is None
+
+
+def test_intervals_shrink_and_people_grow_with_the_keep_probability() -> None:
+    result = STUDY.run(make(data=TrainingProgramme(people=20_000)))
+    rows = result.series(PRIVATE, PANELS["effect"])
+    assert rows["x"].tolist() == sorted({*LADDER, 0.5})
+    errors = rows["std_error"].to_numpy()[3:]
+    assert np.all(np.diff(errors) < 0)
+    worth = result.series(WORTH, PANELS["people"])["y"].to_numpy()
+    assert worth[-1] == pytest.approx(20_000)
+    assert np.allclose(worth, 20_000 * (rows["std_error"].to_numpy()[-1] / rows["std_error"].to_numpy()) ** 2)
+
+
+# --- one draw, kept --------------------------------------------------------------------------------------------
+
+
+def test_draw_does_not_depend_on_the_question() -> None:
+    """Ledger L-X10: outcome, treatment, target and level leave everybody's coin and noise alone."""
+    base = make(data=SMALL)
+    people = read_people(base, None)
+
+    def released(scenario: PrivateEffectScenario, keep: float) -> Any:
+        who = read_people(scenario, None)
+        rng = release_rng(scenario.seed, who.name, *who.private)
+        return draw(who, mechanism_for(who.private, keep), rng)[0]["illness"]
+
+    low, high = released(base, 0.3), released(base, 0.6)
+    true = people.columns["illness"]
+    assert np.array_equal(released(make(data=SMALL, outcome="employed", target="att"), 0.3), low)
+    kept_low, kept_high = low == true, high == true
+    assert np.mean(kept_low & ~kept_high) < 1e-12, "who shows the truth at the lower level shows it at the higher"
+    assert not np.array_equal(released(make(data=SMALL, seed=1), 0.3), low)
+    assert np.mean(high == true) == pytest.approx(0.6 + 0.4 / 3, abs=0.03)
+
+
+def test_columns_of_a_person_are_swapped_together() -> None:
+    """Ledger L-X12: one coin per person, whatever the kinds of columns."""
+    scenario = make(data=SMALL, private=("illness", "age"))
+    people = read_people(scenario, None)
+    released, _ = draw(people, mechanism_for(people.private, 0.5), release_rng(0, people.name, *people.private))
+    age_kept = released["age"] == people.columns["age"]
+    ill_kept = released["illness"] == people.columns["illness"]
+    assert np.mean(age_kept) == pytest.approx(0.5, abs=0.03)
+    assert np.all(ill_kept[age_kept])
+    assert released["age"].min() >= 18
+    assert released["age"].max() <= 70
+
+
+def test_several_private_columns() -> None:
+    scenario = make(data=TrainingProgramme(people=3_000, age_decides=0.6), private=("illness", "age"), keep=0.9)
+    found = analysis(scenario, read_people(scenario, None), 0.9)[0]
+    truth = read_people(scenario, None).truth
+    assert truth is not None
+    assert found.estimate.covers(truth)
+    assert found.estimate.method != "plug-in"
+
+
+def test_values_outside_the_public_range_are_moved_and_counted() -> None:
+    tables, scenario = own_table(private=("age",), keep=0.9)
+    data = scenario.data.model_copy(update={"facts": "age: 30 to 60"})
+    result = STUDY.run(scenario.model_copy(update={"data": data}), tables)
+    ages = TrainingProgramme(people=3_000).people_and_outcomes()[0]["age"]
+    moved = int(np.sum((ages < 30) | (ages > 60)))
+    assert any(f"{moved:,} values of" in note.text for note in result.notes)
+
+
+# --- a table of one's own ----------------------------------------------------------------------------------------
+
+
+def test_own_table_gives_the_example_s_numbers() -> None:
+    tables, scenario = own_table(keep=0.7)
+    own, example = STUDY.run(scenario, tables), STUDY.run(make(data=SMALL, keep=0.7))
+    assert effect(own, OPEN, 1.0)["y"] == pytest.approx(effect(example, OPEN, 1.0)["y"], rel=1e-9)
+    assert effect(own, PRIVATE, 0.7)["y"] != effect(example, PRIVATE, 0.7)["y"], "another table, another draw"
+    assert any(note.level == "not-private" for note in own.notes)
+    (answer,) = own.extra["answers"]
+    assert float(answer.guarantee.epsilon) == pytest.approx(np.log(1 + 0.7 / 0.1))
+    assert "answers" not in example.extra
+    assert own.cards[3].chip == "not private"
+
+
+def test_numbers_have_no_epsilon_and_it_is_said() -> None:
+    tables, scenario = own_table(private=("age",), public=("site",), keep=0.9)
+    result = STUDY.run(scenario, tables)
+    assert "answers" not in result.extra
+    assert any("no finite ε" in note.text for note in result.notes)
+    assert "public columns alone" in result.shows
+
+
+def test_public_facts() -> None:
+    facts = read_facts("age: 18 to 90; illness: none, mild; score: -1.5 to 2e3;")
+    assert facts == {
+        "age": Numbers(18, 90),
+        "illness": Categories(("none", "mild")),
+        "score": Numbers(-1.5, 2000),
+    }
+    for text, words in (
+        ("age 18 to 90", "no column and colon"),
+        ("age: 90 to 18", "smaller to a larger"),
+        ("age: old", "two or more"),
+        ("age: a, a", "two or more"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            read_facts(text)
+
+
+@pytest.mark.parametrize(
+    ("changes", "facts", "words"),
+    [
+        ({"outcome": "illness"}, None, "two roles"),
+        ({"private": ("site",)}, None, "publicly known"),
+        ({"treatment": "site"}, None, "exactly two values"),
+        ({}, "illness: none, mild", "“severe”"),
+        ({}, "illness: 0 to 3", "list of categories"),
+        ({"outcome": "wage"}, None, "wage"),
+        ({"outcome": "site", "private": ("illness",)}, None, "numeric"),
+    ],
+)
+def test_refusals(changes: dict[str, Any], facts: str | None, words: str) -> None:
+    tables, scenario = own_table(people=300, **changes)
+    if facts is not None:
+        scenario = scenario.model_copy(update={"data": scenario.data.model_copy(update={"facts": facts})})
+    (said,) = STUDY.check(scenario, tables)
+    assert words in said
+
+
+def test_treated_value_is_needed() -> None:
+    tables, scenario = own_table(people=300)
+    unsaid = scenario.model_copy(update={"data": scenario.data.model_copy(update={"treated": ""})})
+    assert "which of them means treated" in STUDY.check(unsaid, tables)[0]
+    swapped = scenario.model_copy(update={"data": scenario.data.model_copy(update={"treated": "no"})})
+    one, other = (STUDY.run(each, tables) for each in (scenario, swapped))
+    assert effect(one, OPEN, 1.0)["y"] == pytest.approx(-effect(other, OPEN, 1.0)["y"], rel=1e-9)
+
+
+def test_few_people_get_no_interval() -> None:
+    """The small-sample rule refuses the interval, and the page says so."""
+    result = STUDY.run(make(data=TrainingProgramme(people=500), keep=0.3))
+    assert result.cards[0].chip == "no interval"
+    assert any(note.level == "warning" for note in result.notes)
+    tables, scenario = own_table(people=300, private=("age",), keep=0.1)
+    with pytest.raises((DataError, ParameterError)):
+        STUDY.run(scenario, tables)
+
+
+# --- charts and drafts ---------------------------------------------------------------------------------------------
+
+
+def test_draft_has_the_largest_levels_first() -> None:
+    scenario = make(data=SMALL)
+    prepared = STUDY.prepare(scenario, None)
+    draft = STUDY.assemble(scenario, prepared, [STUDY.run_block(prepared, 0)])
+    assert not draft.complete
+    assert draft.series(PRIVATE, PANELS["effect"])["x"].tolist() == [0.5, 0.9, 1.0]
+    assert STUDY.blocks(scenario) == len(LADDER) - 2
+
+
+def test_views() -> None:
+    result = STUDY.run(make(data=SMALL))
+    shares = [result.series(name, PANELS["overlap"])["y"].sum() for name in (TREATED, UNTREATED)]
+    assert np.allclose(shares, 1.0)
+    for name in (SHOWN, NOISE):
+        trimmed = result.series(name, PANELS["trimmed"])["y"].to_numpy()
+        assert np.all((trimmed >= 0) & (trimmed <= 1))
+    chart = STUDY.chart(result, "effect")
+    y = chart.y
+    own = effect(result, PRIVATE, 0.5)
+    assert y.low is not None
+    assert y.high is not None
+    assert y.low < own["low"] < own["high"] < y.high
+    assert {PRIVATE, NAIVE} <= {mark.name for mark in chart.marks()}
+    assert "released" not in str(result.extra["shown"])
