@@ -13,12 +13,12 @@ from privexplorer.arrays import FloatArray
 from privexplorer.causal import AlphaIdentity, CausalTarget, FiniteLaw, FiniteNoise, plug_in_remainder, uniform_levels
 from privexplorer.causal.anatomy import (
     CONDITIONS,
-    anatomy,
     fitted_nuisances,
     nuisances_off,
     rate_curve,
     released_counts,
     score_error,
+    split_error,
 )
 from privexplorer.data import Tables
 from privexplorer.records import Grid, Number, Scenario, Seed, Trials, field
@@ -220,7 +220,7 @@ class ErrorAnatomy(Study[ErrorAnatomyScenario]):
                 drawn = released_counts(law, mechanism, n, 2 * BLOCK, rng).reshape(BLOCK, 2, *law.joint.shape)
                 for trial in range(BLOCK):
                     used = fitted_nuisances(law, target, mechanism, drawn[trial, 0])
-                    parts = anatomy(law, target, mechanism, used, drawn[trial, 1])
+                    parts = split_error(law, target, mechanism, used, drawn[trial, 1])
                     found = (parts.total, parts.gaussian, parts.empirical, parts.bias)
                     out[trial, 4 * place : 4 * place + 4, column] = [float(part) for part in found]
                     if place and used.gammas.size:
