@@ -449,7 +449,7 @@ class Invertibility(Study[InvertibilityScenario]):
                         hover="unmixed {y} ± {e}",
                     )
                 )  # fmt: skip
-            marks.append(Points("truth", x, truth["y"].to_numpy(), TRUTH, size=11, hover="true {y}"))
+            marks.append(Points("truth", x, truth["y"].to_numpy(), TRUTH, size=20, hover="true {y}"))
             panels.append(Panel(tuple(marks), f"{name[0].upper()}{name[1:]}", y=axis))
         return Chart(
             "A histogram, undone",
