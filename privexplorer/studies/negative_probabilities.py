@@ -354,14 +354,15 @@ class NegativeProbabilities(Study[NegativeScenario]):
         truth = result.series(TRUTH, panel)["y"].to_numpy(dtype=np.float64)
         role: Any = "data" if series == UNMIXED else "local"
         marks: list[Any] = [
-            Bars(role, names, np.maximum(values, 0.0), series, stack=True, hover=f"{series} {{y}}"),
+            Bars(role, names, np.where(values < -1e-12, np.nan, values), series, stack=True, hover=f"{series} {{y}}"),
             Points("truth", names, truth, TRUTH, size=16, hover="true share {y}"),
         ]
-        if np.any(values < -1e-12):
+        below = np.where(values < -1e-12, values, np.nan)
+        if np.isfinite(below).any():
             marks.insert(
                 1,
                 Bars(
-                    "attacker", names, np.minimum(values, 0.0), "below zero", "below zero", stack=True,
+                    "attacker", names, below, "below zero", "below zero", stack=True,
                     hover="below zero: {y}",
                 ),
             )  # fmt: skip

@@ -520,9 +520,9 @@ def table_panel(
 
 def signed_bars(names: Sequence[str], values: FloatArray) -> tuple[Bars, ...]:
     """Return bars that change their look below zero; all on the same places."""
-    above = np.where(values >= 0, values, 0.0)
-    below = np.where(values < 0, values, 0.0)
+    above = np.where(values >= 0, values, np.nan)
+    below = np.where(values < 0, values, np.nan)
     out = [Bars("private", names, above, "above 0", stack=True, hover="weight {y}")]
-    if np.any(below < 0):
+    if np.any(values < 0):
         out.append(Bars("upper bound", names, below, "below 0", stack=True, hover="weight {y}"))
     return tuple(out)
