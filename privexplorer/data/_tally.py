@@ -8,13 +8,14 @@ without a name, in parts by their leading bits, and each part is counted by itse
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import tempfile
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -49,6 +50,8 @@ _Checks = NDArray[np.uint32]
 class Tally:
     """Counts of the distinct values of one column: texts, whole numbers or floats, one type throughout.
 
+    A context: at its end a file that was not read is closed.
+
     Parameters
     ----------
     wide : bool
@@ -57,15 +60,21 @@ class Tally:
 
     def __init__(self, wide: bool = False) -> None:
         self._entries = 0
-        self._keys: _Keys = np.empty(_BATCH, dtype=np.uint64)  # memory that is not yet written to costs nothing
-        self._checks: _Checks = np.empty(_BATCH, dtype=np.uint32)
-        self._counts: NDArray[Any] = np.empty(_BATCH, dtype=np.int64 if wide else np.int32)
+        self._keys, self._checks, self._counts = _batch(wide)
+        self._spare = _batch(wide)
         self._labels: list[pa.Array] = []
         self._letters = 0
         self._type: pa.DataType | None = None
         self._full = False
         self._parts: _Parts | None = None
         self._first: _Keys = np.empty(0, dtype=np.uint64)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._parts is not None:
+            self._parts.close()
 
     def add(self, values: pa.Array, counts: IntArray) -> None:
         """Add values with their counts; a value may come often, also within one piece.
@@ -113,7 +122,8 @@ class Tally:
             counts = counts.astype(_narrowest(counts))
         else:
             self._move_out(self._parts)
-        self._keys, self._checks, self._counts = self._keys[:0].copy(), self._checks[:0].copy(), self._counts[:0].copy()
+            self._parts.flush()
+        self._keys, self._checks, self._counts = self._spare = _batch(False, 0)
         if self._parts is not None:
             counts = self._parts.counts()
         if self._text:
@@ -134,8 +144,11 @@ class Tally:
         self._move_out(self._parts)
 
     def _move_out(self, parts: _Parts) -> None:
+        """Have the entries written while the other batch is filled."""
         size = self._entries
         parts.add(self._keys[:size], self._checks[:size], self._counts[:size])
+        mine = self._keys, self._checks, self._counts
+        (self._keys, self._checks, self._counts), self._spare = self._spare, mine
         self._entries = 0
 
     def _settle(self) -> None:
@@ -187,11 +200,26 @@ class _Parts:
             self._file = tempfile.TemporaryFile()  # noqa: SIM115 (it is read once all is written)
         except OSError:
             raise _no_room() from None
+        self._writer, self._job = ThreadPoolExecutor(1), Future[None]()
+        self._job.set_result(None)
 
     def add(self, keys: _Keys, checks: _Checks, counts: NDArray[Any]) -> None:
+        """Have a batch written, once the one before is; the arrays must stay as they are until the next call."""
+        self.flush()
+        if keys.size:
+            self._job = self._writer.submit(self._write, keys, checks, counts)
+
+    def flush(self) -> None:
+        """Wait until all is written."""
+        self._job.result()
+
+    def close(self) -> None:
+        """Give the file up."""
+        self._writer.shutdown()
+        self._file.close()
+
+    def _write(self, keys: _Keys, checks: _Checks, counts: NDArray[Any]) -> None:
         """Write a batch; an entry's place is its number among all entries."""
-        if not keys.size:
-            return
         order, bounds = _by_part(keys)
         arrays: dict[str, NDArray[Any]] = {"keys": keys}
         if self._checked:
@@ -216,7 +244,7 @@ class _Parts:
         """Count each value, in the order of first occurrence; the file is gone afterwards."""
         found = np.zeros(self._total, dtype=np.uint8)  # a byte per entry; the few large counts lie beside it
         places, large = [np.zeros(0, dtype=np.uint32)], [np.zeros(0, dtype=np.int64)]
-        with self._file, ThreadPoolExecutor(2) as pool:
+        with contextlib.closing(self), ThreadPoolExecutor(2) as pool:
             for group in range(0, _PARTS, 4):  # a few at a time, so that no answers pile up
                 for at, sums in pool.map(self._count, range(group, group + 4)):
                     high = sums >= 255
@@ -381,6 +409,16 @@ def _mix(words: _Keys, starts: IntArray, left: IntArray, keys: _Keys, checks: _K
         checks ^= keys
         checks *= _D
         checks ^= np.right_shift(checks, np.uint64(32), out=spare)
+
+
+def _batch(wide: bool, size: int | None = None) -> tuple[_Keys, _Checks, NDArray[Any]]:
+    """Room for keys, checks and counts; memory that is not yet written to costs nothing."""
+    size = _BATCH if size is None else size
+    return (
+        np.empty(size, dtype=np.uint64),
+        np.empty(size, dtype=np.uint32),
+        np.empty(size, dtype=np.int64 if wide else np.int32),
+    )
 
 
 def _slots(keys: _Keys) -> IntArray:

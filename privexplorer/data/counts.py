@@ -6,8 +6,9 @@ Only the chosen columns are parsed. Whatever is left out is counted and said.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -441,7 +442,7 @@ def _counts(rows: _Rows, cleaner: _Cleaner) -> ColumnCounts:
     from privexplorer.data import _values as arrow
     from privexplorer.data._tally import LABELS, Frequent, Tally
 
-    tally, frequent, entries = Tally(wide=rows.counts is not None), Frequent(), 0
+    frequent, entries = Frequent(), 0
 
     def count(values: pa.Array, weights: IntArray) -> None:
         nonlocal entries
@@ -449,17 +450,18 @@ def _counts(rows: _Rows, cleaner: _Cleaner) -> ColumnCounts:
         entries += int(np.count_nonzero(kept))
         tally.add(arrow.keep(typed, kept), weights if kept.all() else weights[kept])
 
-    for piece, given in _ahead(iter(rows)):
-        if given is not None:
-            count(piece, given)
-        elif not frequent.useful:  # nearly all values differ: no use in counting each piece by itself
-            count(piece, np.ones(len(piece), dtype=np.int32))
-        elif pa.types.is_string(piece.type) and not piece.null_count:
-            count(*frequent.sift(piece))
-        else:
-            count(*arrow.count_values(piece))
-    count(*frequent.rest())
-    found, counts = tally.result()
+    with Tally(wide=rows.counts is not None) as tally, closing(_ahead(iter(rows))) as pieces:
+        for piece, given in pieces:
+            if given is not None:
+                count(piece, given)
+            elif not frequent.useful:  # nearly all values differ: no use in counting each piece by itself
+                count(piece, np.ones(len(piece), dtype=np.int32))
+            elif pa.types.is_string(piece.type) and not piece.null_count:
+                count(*frequent.sift(piece))
+            else:
+                count(*arrow.count_values(piece))
+        count(*frequent.rest())
+        found, counts = tally.result()
     notes = cleaner.notes() + rows.notes()
     if rows.counts is not None and entries > counts.size > 0:
         notes.append("Some values stand in more than one row; their counts were added.")
@@ -526,7 +528,7 @@ def _settled_kind(rows: _Rows, attempt: _Attempt, distinct: int, repeated: bool)
 _Piece = TypeVar("_Piece")
 
 
-def _ahead(pieces: Iterator[_Piece], number: int = 3) -> Iterator[_Piece]:
+def _ahead(pieces: Iterator[_Piece], number: int = 3) -> Generator[_Piece]:
     """Take pieces in a second thread, a few before they are asked for: parsing needs no Python."""
     with ThreadPoolExecutor(1) as pool:
         waiting = deque(pool.submit(next, pieces, None) for _ in range(number))

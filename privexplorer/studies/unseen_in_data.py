@@ -168,7 +168,7 @@ def read(ref: TableColumn, tables: Tables | None) -> ColumnAtHand:
     held = _known.setdefault(source, {})
     if ref not in held:
         counts = require_varied(read_counts(source, ref))
-        histogram = Histogram.from_counts(counts.counts)
+        histogram = Histogram(*counts.multiplicities)
         while len(held) >= _MOST_COLUMNS:
             held.pop(next(iter(held)))
         held[ref] = ColumnAtHand(histogram, counts.title, source.digest, counts.notes, counts.n, counts.distinct)
