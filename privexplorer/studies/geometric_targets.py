@@ -561,16 +561,19 @@ def nice_levels(values: FloatArray, count: int = 5) -> list[float]:
 
 
 def weight_levels(values: FloatArray) -> list[float]:
-    """Choose round levels for weights, which fall off quickly: finer below 1.
+    """Choose at most six round levels for positive weights, between their outermost hundredths.
 
     Examples
     --------
-    >>> weight_levels(np.array([0.01, 2.4]))
-    [0.1, 0.2, 0.5, 1.0, 1.5, 2.0]
+    >>> weight_levels(np.linspace(0.9, 2.4, 100))
+    [1.0, 1.25, 1.5, 1.75, 2.0]
     """
-    ladder = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 20.0, 40.0)
-    inside = [level for level in ladder if values.min() < level < 0.98 * values.max()]
-    return inside[:6] if len(inside) > 1 else nice_levels(values)
+    ladder = (0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 12.0, 20.0, 40.0)
+    low, high = np.quantile(values, [0.01, 0.99])
+    inside = [level for level in ladder if low < level < high]
+    if len(inside) < 2:
+        return nice_levels(values)
+    return inside[:: -(-len(inside) // 6)]
 
 
 __all__ = ["GeometricTargets", "GeometricTargetsScenario"]

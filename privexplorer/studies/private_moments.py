@@ -399,7 +399,7 @@ class PrivateMoments(Study[PrivateMomentsScenario]):
                 "What ordinary regression on the shown values tends to, however many people there are.",
             ),
             Card(
-                "Intervals that hold b",
+                "Coverage of b",
                 percent(covered[1]),
                 f"± {percent(share)}, α = {at:g}"[:18],
                 f"Share of simulated 95% intervals that hold the true slope, at α = {at:g}.",
