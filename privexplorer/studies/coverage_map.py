@@ -541,7 +541,7 @@ def zones(kappas: FloatArray, low: float, high: float) -> list[Mark]:
     first, last = float(kappas[0]), float(kappas[-1])
     out: list[Mark] = []
     looks: tuple[tuple[str, float, float, Role, Any], ...] = (
-        ("no interval", 0.0, RED, "attacker", "strong"),
+        ("no interval", 0.0, RED, "non-private", "strong"),
         ("red", RED, AMBER, "attacker", "light"),
         ("amber", AMBER, GREEN, "upper bound", "light"),
         ("green", GREEN, math.inf, "lower bound", "light"),

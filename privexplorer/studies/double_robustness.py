@@ -322,7 +322,7 @@ class DoubleRobustness(Study[DoubleRobustnessScenario]):
             found[LIMIT].append(both.product_limit)
             found[ODDS_ONLY].append(abs(expansion(scenario, law, odds, 0.0).total))
             found[SHIFT_ONLY].append(abs(right + scale * step))
-        rows = [(name, SCALES, np.array(values), 0.0) for name, values in found.items()]
+        rows = [(name, SCALES, np.round(np.array(values), 14), 0.0) for name, values in found.items()]
         return tidy(rows, panel=PANELS["slice"])
 
     def told(
@@ -458,7 +458,7 @@ class DoubleRobustness(Study[DoubleRobustnessScenario]):
             )  # fmt: skip
             return Chart(
                 "How often the 95% interval misses",
-                "shade: share that misses; y: outcome model off by"[:48],
+                "shade: share that misses; y: outcome model off",
                 x,
                 y,
                 (Panel((mark,)),),

@@ -271,9 +271,9 @@ class ErrorAnatomy(Study[ErrorAnatomyScenario]):
         over = np.flatnonzero(noisy.bias > noisy.gaussian)
         under = np.flatnonzero(noisy.bias <= 0.1 * noisy.gaussian)
         trend = (
-            f"falls like n^−{significant(-exponent, 2)}" if exponent < -1e-12
+            f"falls like n to the power −{significant(-exponent, 2)}" if exponent < -1e-12
             else "stays where it is" if exponent < 1e-12
-            else f"grows like n^{significant(exponent, 2)}"
+            else f"grows like n to the power {significant(exponent, 2)}"
         )  # fmt: skip
         turn = (
             f"from n = {significant_people(int(SIZES[over[0]]))} on it exceeds chance"
@@ -286,7 +286,7 @@ class ErrorAnatomy(Study[ErrorAnatomyScenario]):
         left, right = float(np.sqrt(np.mean(first**2))), float(np.sqrt(np.mean(last**2)))
         cards = (
             Card("Sum of the two exponents", f"{a + b:g}", "more than 1/2?", "Above it the bias vanishes."),
-            Card("Bias × √n", trend.split(" like ")[0], trend.partition(" like ")[2], "Along your two rates."),
+            Card("Bias × √n", trend.split(" like ")[0], trend.partition(" the ")[2][:18], "Along your two rates."),
             Card(
                 "Chance",
                 significant(float(noisy.gaussian[0])),
@@ -302,7 +302,8 @@ class ErrorAnatomy(Study[ErrorAnatomyScenario]):
             ),
         )
         shows = (
-            f"With regression errors of order n^−{a:g} and weight errors of order n^−{b:g}, √n times the bias "
+            f"With regression errors that shrink like n to the power −{a:g} and weight errors like n to the power "
+            f"−{b:g}, √n times the bias "
             f"**{trend}**, with or without noise: {turn}. The exponents add up to {a + b:g}; the bias goes away when "
             f"they exceed **one half**. Noise with α = {scenario.keep_probability:g} raises chance from "
             f"{significant(float(quiet.gaussian[0]))} to {significant(float(noisy.gaussian[0]))} and leaves the bias "

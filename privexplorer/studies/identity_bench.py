@@ -609,7 +609,7 @@ class IdentityBench(Study[IdentityBenchScenario]):
     def slip_chart(self, rows: list[Slip]) -> Chart:
         """Describe what printed slips give beside the corrected statements."""
         places = _places(rows)
-        texts = [f"{slip.name} ({slip.source}): {significant(slip.size, 2)}" for slip in rows]
+        texts = [f"{slip.name}, {slip.source}: {significant(slip.size, 2)}" for slip in rows]
         sizes, right = [max(slip.size, FLOOR) for slip in rows], [max(slip.right, FLOOR) for slip in rows]
         return Chart(
             "What a slip would give",
@@ -640,7 +640,7 @@ def _dots(rows: list[BenchRow], values: list[float]) -> tuple[Points, ...]:
     for name, holds in (("holds", True), ("fails", False)):
         chosen = [place for place, row in enumerate(rows) if row.holds is holds]
         if chosen:
-            texts = [f"{rows[place].name} ({rows[place].source}): {_short(rows[place])}" for place in chosen]
+            texts = [f"{rows[place].name}, {rows[place].source}: {_short(rows[place])}" for place in chosen]
             out.append(
                 Points(
                     "lower bound" if holds else "attacker",
@@ -657,4 +657,4 @@ def _dots(rows: list[BenchRow], values: list[float]) -> tuple[Points, ...]:
 def _short(row: BenchRow) -> str:
     if row.kind == "inequality":
         return f"{significant(100 * row.size, 2)}%"
-    return f"{row.size:.0e}" if row.size else "0"
+    return significant(row.size, 1)
