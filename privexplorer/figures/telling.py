@@ -51,7 +51,7 @@ def against(chart: Chart) -> str:
     name = plain(axis.title)
     if axis.scale == "category":
         return f" by {name}" if name else ""
-    values = [numbers(mark.x) for mark in chart.marks()]
+    values = [numbers(mark.x) for panel in chart.panels if x_axis_of(chart, panel) == axis for mark in panel.marks]
     flat = np.concatenate(values) if values else np.array([])
     flat = flat[np.isfinite(flat)]
     if not flat.size:
