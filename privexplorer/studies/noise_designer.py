@@ -66,6 +66,7 @@ class NoiseScenario(Scenario):
         "How far the noise looks like the private column itself; the population's shares must be public.",
         key="population",
         group="Privacy",
+        scale="linear",
         ge=0,
         le=1,
     )
@@ -75,6 +76,7 @@ class NoiseScenario(Scenario):
         "1 shows the same category for everybody whose value is not kept: that erases rather than confuses.",
         key="point",
         group="Privacy",
+        scale="linear",
         ge=0,
         le=1,
     )
