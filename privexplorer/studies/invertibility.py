@@ -41,8 +41,8 @@ LOOKS: dict[str, tuple[Role, str]] = {
     LAPLACE: ("local", "Laplace<br>noise"),
     GAUSS: ("attacker", "normal<br>noise"),
 }
-POINTS = 200
-SIZES = np.array([5, 10, 20, 40, 80, 160])
+POINTS = 120
+SIZES = np.array([5, 10, 20, 40, 80])
 ROUNDING = 1e-16
 """Singular values below this share of the largest are rounding; they are not shown."""
 TRUTH = "true share"
