@@ -48,9 +48,8 @@ class Setting:
     @property
     def name(self) -> str:
         """Short name for an axis."""
-        people = f"{self.n // 1000}k"
-        more = f", +{self.pseudo_count:g}" if self.pseudo_count else ""
-        return f"{self.law} {people}, α {self.keep:g}{more}"
+        more = f" +{self.pseudo_count:g}" if self.pseudo_count else ""
+        return f"{self.law} {self.n // 1000}k α={self.keep:g}{more}"
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from privexplorer.studies._effect_errata import WITHOUT_NUMBER, errata
 from privexplorer.studies._effect_tables import TABLES, Point, Table, draw, point
 from privexplorer.studies._predictability_errata import Erratum
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked, wide
-from privexplorer.studies.chart import Axis, Chart, Panel, Points
+from privexplorer.studies.chart import Axis, Chart, Panel, Points, Role
 from privexplorer.studies.result import Card, Formula, Note, Result, tidy
 from privexplorer.studies.words import listed, ratio, significant, whole
 
@@ -54,6 +54,8 @@ TITLES: dict[str, str] = {
 }
 PRINTED, FOUND = "reference", "recomputed"
 ERROR = "relative difference"
+EFFECTS = ("ATE", "ATT")
+GAP = (math.nan, 0.0, math.nan, 0.0)
 FLOOR = 1e-17
 """Differences of exactly 0 stand here on a log axis."""
 FAR = 4.5
@@ -264,26 +266,27 @@ class ReproduceEffects(Study[ReproduceEffectsScenario]):
         ]  # a draft may not have reached every row
         runs = min(len(one) for one in drawn)
         frames, found = [], []
+        names = [setting.name for setting in table.settings]
         for method, quantity, title in table.shown:
-            points = [
-                one
-                for setting, data in zip(table.settings, drawn, strict=False)
-                for target in (0, 1)
-                if (one := point(table, setting, method, target, quantity, data)) is not None
-            ]
-            if not points:
-                continue
-            found.append((title, points))
-            names = [one.name for one in points]
-            frames.append(
-                tidy(
-                    [
-                        (PRINTED, names, [one.printed for one in points], [one.printed_error for one in points]),
-                        (FOUND, names, [one.found for one in points], [one.found_error for one in points]),
-                    ],
-                    panel=title,
-                )
-            )
+            points, rows = [], []
+            for target, word in enumerate(EFFECTS):
+                column: list[Point | None] = [
+                    point(table, setting, method, target, quantity, data)
+                    for setting, data in zip(table.settings, drawn, strict=False)
+                ]
+                column += [None] * (turns - len(column))
+                if not any(column):
+                    continue
+                points += [one for one in column if one is not None]
+                shown = [(one.printed, one.printed_error, one.found, one.found_error) if one else GAP for one in column]
+                printed, printed_error, again, again_error = (list(part) for part in zip(*shown, strict=True))
+                rows += [
+                    (f"{word}, {PRINTED}", names, printed, printed_error),
+                    (f"{word}, {FOUND}", names, again, again_error),
+                ]
+            if points:
+                found.append((title, points))
+                frames.append(tidy(rows, panel=title))
         every = [one for _, points in found for one in points]
         near = sum(one.away <= FAR for one in every)
         farthest = max(every, key=lambda one: one.away)
@@ -388,36 +391,41 @@ class ReproduceEffects(Study[ReproduceEffectsScenario]):
         panels = []
         for place, title in enumerate(dict.fromkeys(result.frame["panel"])):
             marks = []
-            for name, role in ((PRINTED, "data"), (FOUND, "private")):
-                rows = result.series(name, title)
-                y, error = (rows[column].to_numpy(dtype=np.float64) for column in ("y", "std_error"))
-                marks.append(
-                    Points(
-                        "data" if role == "data" else "private", [str(one) for one in rows["x"]], y, name,
-                        name if place == 0 else None, y - 2 * error, y + 2 * error, open=role == "data",
-                        hover=f"{name}: {{y}} ± {{e}}",
-                    )
-                )  # fmt: skip
+            looks: tuple[tuple[str, Role], ...] = (("ATE", "private"), ("ATT", "local"))
+            for word, role in looks:
+                for kind_of in (PRINTED, FOUND):
+                    name = f"{word}, {kind_of}"
+                    rows = result.series(name, title)
+                    if not len(rows):
+                        continue
+                    y, error = (rows[column].to_numpy(dtype=np.float64) for column in ("y", "std_error"))
+                    known = kind_of == PRINTED
+                    marks.append(
+                        Points(
+                            role, [str(one) for one in rows["x"]], y, name,
+                            None if place or known else word,
+                            None if known else y - 2 * error, None if known else y + 2 * error, open=known,
+                            size=13 if known else 8, hover=f"{name}: {{y}}" if known else f"{name}: {{y}} ± {{e}}",
+                        )
+                    )  # fmt: skip
             kind = title.split(": ")[-1]
             scale: Literal["log", "linear"] = "log" if kind == "variance ÷ bound" else "linear"
             level = {"coverage": 0.95, "variance ÷ bound": 1.0, "bias": 0.0}[kind]
             words = {"coverage": "95%", "variance ÷ bound": "the bound", "bias": "no bias"}[kind]
             panels.append(
                 Panel(
-                    tuple(marks), title=title.capitalize(), x=Axis("", "category"), y=Axis(kind, scale),
+                    tuple(marks), title=title.capitalize(), y=Axis(kind, scale),
                     level_lines=((level, words),),
                 )
             )  # fmt: skip
         return Chart(
             TITLES[item],
-            "± 2 standard errors of both",
+            "open: reference, filled: recomputed ± 2 s.e.",
             Axis("", "category"),
             Axis("number", "linear"),
             tuple(panels),
-            columns=2,
             shared_y=False,
-            height=880 if len(panels) > 2 else 480,
-            names=(PRINTED, FOUND),
+            height=200 + 190 * len(panels),
         )
 
 
