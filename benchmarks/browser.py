@@ -54,6 +54,44 @@ def repaint(page: Any, title: str, times: int = 20) -> float:
     return float(statistics.median(page.evaluate("window.times")))
 
 
+def repaint_choice(page: Any, title: str, times: int = 20) -> float:
+    """Return the median time from choosing another entry of a list (Enter) to the chart's change, in milliseconds."""
+    page.evaluate(WATCH)
+    for number in range(times):
+        page.get_by_role("combobox", name=title).click()
+        page.keyboard.press("ArrowUp" if number % 2 else "ArrowDown")
+        page.keyboard.press("Enter")
+        page.wait_for_function(f"window.times.length > {number}", timeout=30_000)
+        page.wait_for_timeout(400)
+    return float(statistics.median(page.evaluate("window.times")))
+
+
+def predictability(context: Any, server: str) -> list[dict[str, str]]:
+    """Time how fast a new noise, compromised fraction and question repaint the chart for 100,000 people."""
+    out = []
+    page = context.new_page()
+    first_chart(page, f"{server}/predictability?data.clinic.people=100000")
+    page.get_by_role("slider", name="Compromised fraction α").wait_for(timeout=60_000)
+    page.wait_for_timeout(5_000)
+    for what, title, time_it in (
+        ("noise", "Noise σ", repaint),
+        ("compromised fraction", "Compromised fraction α", repaint),
+        ("question", "Show", repaint_choice),
+    ):
+        median = time_it(page, title)
+        out.append(
+            row(
+                f"predictability, 100,000 people: a new {what} repaints",
+                f"{median:.0f} ms",
+                "key press to chart, median of 20",
+                "300 ms",
+                median <= 300,
+            )
+        )
+    page.close()
+    return out
+
+
 def run() -> list[dict[str, str]]:
     """Start the app, warm it up, and time visitors."""
     from browser_tools import FLAGS, running_app
@@ -106,6 +144,7 @@ def run() -> list[dict[str, str]]:
         out.append(
             row("first simulated curve after a click", f"{wait:.2f} s", "new seed, median of 5", "1 s", wait <= 1)
         )
+        out += predictability(context, server)
         context.close()
         engine.close()
     times = []

@@ -178,13 +178,13 @@ class _Taken:
         return np.concatenate(self.parts) if self.parts else np.zeros(0)
 
     def notes(self) -> list[str]:
-        """Sentences about values that are not there."""
+        """Say which values are not there."""
         out = []
         if self.missing:
-            out.append(f"“{self.info.name}” has no value in {self.missing:,} row{'s' * (self.missing > 1)}.")
+            out.append(f"“{self.info.name}” is empty in {self.missing:,}")
         if self.unreadable:
-            rows = f"{self.unreadable:,} row{'s' * (self.unreadable > 1)}"
-            out.append(f"“{self.info.name}” is no finite number in {rows}, such as “{_short(self.example)}”.")
+            example = _short(self.example)
+            out.append(f"“{self.info.name}” is no finite number in {self.unreadable:,}, such as “{example}”")
         return out
 
 
@@ -194,11 +194,12 @@ def _joined(source: Source, layout: Layout, taken: Sequence[_Taken], ragged: Rag
     for column in taken:
         got = values[column.info.name]
         there &= ~np.isnan(got) if column.numeric else got >= 0
-    notes = [sentence for column in taken for sentence in column.notes()]
+    notes = []
     lost = rows - int(there.sum())
     if lost:
-        was = "row was" if lost == 1 else "rows were"
-        notes.append(f"{lost:,} of {rows:,} {was} left out for lacking a value.")
+        was = "was" if lost == 1 else "were"
+        why = "; ".join(words for column in taken for words in column.notes())
+        notes.append(f"{lost:,} of {rows:,} rows {was} left out for lacking a value: {why}.")
     if ragged.count:
         was = "row was" if ragged.count == 1 else "rows were"
         notes.append(

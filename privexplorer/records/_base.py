@@ -50,6 +50,7 @@ def field(
     when: tuple[str, str] | None = None,
     column_of: str | None = None,
     kinds: tuple[str, ...] | None = None,
+    fresh: tuple[Any, Any] | None = None,
     advanced: bool = False,
     **bounds: Any,
 ) -> Any:
@@ -78,6 +79,9 @@ def field(
         Link name of the table (or of the choice of data) whose columns the form offers for this text or tuple of texts.
     kinds : tuple of str, optional
         Kinds of columns to offer first (``"number"``, ``"count"``, ``"binary"``, ``"category"`` ...); all if left out.
+    fresh : (object, object), optional
+        What a form sets this to when another table is chosen and the column beside it changes with it: for a column
+        of numbers, and for any other.
     advanced : bool
         The form shows it in the closed part "More options".
     **bounds
@@ -90,6 +94,7 @@ def field(
             ("titles", titles), ("ends", list(ends) if ends else None),
             ("when", list(when) if when else None), ("advanced", advanced or None),
             ("column_of", column_of), ("kinds", list(kinds) if kinds else None),
+            ("fresh", list(fresh) if fresh else None),
         )
         if value is not None
     }  # fmt: skip

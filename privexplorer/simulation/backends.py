@@ -69,11 +69,11 @@ def _cluster(run_block: RunBlock, prepared: Any, blocks: range, client: Any) -> 
 
 
 def _processes(run_block: RunBlock, prepared: Any, blocks: range, workers: int) -> Generator[FloatArray, None, None]:
-    from joblib import Parallel, delayed
+    from joblib import Parallel, delayed, parallel_config
 
     jobs: Any = None
     try:
-        with _interrupt_held_back():
+        with _interrupt_held_back(), parallel_config("loky", inner_max_num_threads=1):
             jobs = Parallel(n_jobs=workers, return_as="generator", pre_dispatch="2*n_jobs")(
                 delayed(run_block)(prepared, block) for block in blocks
             )

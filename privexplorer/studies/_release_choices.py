@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
+import numpy as np
 from pydantic import Field
 
 from privexplorer import predictability as pr
@@ -30,6 +31,7 @@ ColumnNames = Annotated[
     tuple[Annotated[str, Field(min_length=1, max_length=400)], ...], Field(min_length=1, max_length=50)
 ]
 TextValue = Annotated[str, Field(max_length=400)]
+VALUE_HELP = "A number, or one of the column's texts; left empty: the middle number, or the most frequent text."
 DELTA = 1e-6
 """Slack at which the ε of Gaussian noise is quoted."""
 
@@ -94,8 +96,8 @@ class PublishedRate(Published):
     formula: ClassVar[str] = pr.Proportion.formula
     source: ClassVar[str] = pr.Proportion.source
     column: ColumnName = column_field("diabetic", "Published: the share of people whose", "A column.", "column")
-    sign: Sign = field("=", "compares so", "How it is compared.", key="sign", titles=SIGNS)
-    value: TextValue = field("1", "with", "A number, or one of the column's texts.", key="value")
+    sign: Sign = field("=", "compares so", "How it is compared.", key="sign", titles=SIGNS, fresh=(">", "="))
+    value: TextValue = field("1", "with", VALUE_HELP, key="value", fresh=("", ""))
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -246,7 +248,9 @@ def compared(table: pr.Table, column: str, sign: Sign, value: str, is_not: bool 
     """
     number = column in table and table[column].dtype.kind in "buif"
     with_what: float | str = value
-    if number:
+    if not value.strip() and column in table and len(table[column]):
+        with_what = usual(table[column])
+    elif number:
         with_what = _number(value)
         if not math.isfinite(with_what):
             raise ParameterError(
@@ -260,6 +264,14 @@ def compared(table: pr.Table, column: str, sign: Sign, value: str, is_not: bool 
         )
     found = pr.comparison(column, sign, with_what)
     return pr.negation(found) if is_not else found
+
+
+def usual(values: Any) -> float | str:
+    """Return the middle number of a column, to six digits, or its most frequent text."""
+    if values.dtype.kind in "buif":
+        return float(f"{float(np.median(values)):.6g}")
+    texts, counts = np.unique(values, return_counts=True)
+    return str(texts[int(np.argmax(counts))])
 
 
 def _number(text: str) -> float:
@@ -290,8 +302,8 @@ class OneCondition(Question):
     formula: ClassVar[str] = r"q_i=\mathbb 1\{x_i\ \text{meets the condition}\}"
     source: ClassVar[str] = "predictability §1.1"
     column: ColumnName = column_field("smoker", "Column", "What is asked about.", "column")
-    sign: Sign = field("=", "Comparison", "How it is compared.", key="sign", titles=SIGNS)
-    value: TextValue = field("1", "Value", "A number, or one of the column's texts.", key="value")
+    sign: Sign = field("=", "Comparison", "How it is compared.", key="sign", titles=SIGNS, fresh=(">", "="))
+    value: TextValue = field("1", "Value", VALUE_HELP, key="value", fresh=("", ""))
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -311,15 +323,17 @@ class TwoConditions(Question):
     formula: ClassVar[str] = r"q_i=\mathbb 1\{x_i\in A\cap B\}\ \text{or}\ \mathbb 1\{x_i\in A\cup B\}"
     source: ClassVar[str] = "predictability §1.1"
     column: ColumnName = column_field("smoker", "First column", "What is asked about.", "column")
-    sign: Sign = field("=", "First comparison", "How it is compared.", key="sign", titles=SIGNS)
-    value: TextValue = field("1", "First value", "A number, or one of the column's texts.", key="value")
+    sign: Sign = field("=", "First comparison", "How it is compared.", key="sign", titles=SIGNS, fresh=(">", "="))
+    value: TextValue = field("1", "First value", VALUE_HELP, key="value", fresh=("", ""))
     is_not: bool = field(False, "Not the first", "Ask for the opposite of the first condition.", key="not")
     joined: Literal["and", "or"] = field(
         "and", "Joined by", "Both conditions, or at least one.", key="join", titles={"and": "and", "or": "or"}
     )
     second_column: ColumnName = column_field("pressure", "Second column", "What is asked about.", "column2")
-    second_sign: Sign = field(">", "Second comparison", "How it is compared.", key="sign2", titles=SIGNS)
-    second_value: TextValue = field("140", "Second value", "A number, or one of the column's texts.", key="value2")
+    second_sign: Sign = field(
+        ">", "Second comparison", "How it is compared.", key="sign2", titles=SIGNS, fresh=(">", "=")
+    )
+    second_value: TextValue = field("140", "Second value", VALUE_HELP, key="value2", fresh=("", ""))
     second_is_not: bool = field(False, "Not the second", "Ask for the opposite of the second condition.", key="not2")
 
     @property

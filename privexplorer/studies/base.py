@@ -22,7 +22,7 @@ from privexplorer.arrays import FloatArray
 from privexplorer.data import Tables
 from privexplorer.errors import ParameterError
 from privexplorer.records import Scenario, dump
-from privexplorer.simulation import Progress, collect
+from privexplorer.simulation import Progress, collect, one_thread
 from privexplorer.studies.chart import Chart
 from privexplorer.studies.result import Result
 
@@ -147,9 +147,10 @@ class Study(ABC, Generic[S]):
         asked: Any = scenario if scenario is not None else self.scenario()
         for words in self.check(asked, tables):
             raise ParameterError(words)
-        prepared = self.prepare(asked, tables)
-        parts = collect(self.run_block, prepared, self.blocks(asked), workers, client, progress)
-        return self.finish(asked, self.assemble(asked, prepared, parts))
+        with one_thread():
+            prepared = self.prepare(asked, tables)
+            parts = collect(self.run_block, prepared, self.blocks(asked), workers, client, progress)
+            return self.finish(asked, self.assemble(asked, prepared, parts))
 
     def finish(self, scenario: S, result: Result) -> Result:
         """Add where the numbers came from."""

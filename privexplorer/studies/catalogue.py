@@ -23,6 +23,14 @@ ORDER = (
     "query-map",
     "utility-frontier",
     "private-effect",
+    "effect-price",
+    "people-needed",
+    "sampling-distributions",
+    "signed-imputation",
+    "belief",
+    "noise-designer",
+    "double-robustness",
+    "error-anatomy",
 )
 """Ids that come first, in this order; the others follow by name."""
 

@@ -83,6 +83,10 @@ class Form:
         self.after: Any = None
         self.more: Any = None
         self.drawn_records: dict[str, tuple[type[Record], dict[str, Any]]] = {}
+        self.renewed: dict[str, bool] = {}
+        """Where a column was exchanged with its table just now: the prefix of its settings, and if it holds numbers."""
+        self.taken: dict[str, set[str]] = {}
+        """Columns that the pickers of a table hold, by the name of the table."""
 
     def options(self) -> Any:
         """Return the closed part of the form, made when the first field asks for it."""
@@ -190,6 +194,9 @@ class Form:
     def leaf(self, name: str, title: str, info: FieldInfo, start: Any) -> Any:
         """Draw a single value."""
         what, more = leaf(info), extra(info)
+        beside = name.rpartition(".")[0]
+        if "fresh" in more and beside in self.renewed:
+            self.set(name, more["fresh"][0 if self.renewed[beside] else 1])
         for need in PICKERS:
             if need in more:
                 return PICKERS[need](self, name, title, info, start)

@@ -13,7 +13,7 @@ import streamlit as st
 
 from privexplorer.data import Tables
 from privexplorer.records import Scenario
-from privexplorer.simulation import stream
+from privexplorer.simulation import one_thread_for_good, stream
 from privexplorer.studies.base import Study
 from privexplorer.studies.result import Result
 from privexplorer.ui.cache import Cache, cache, cluster_client
@@ -47,6 +47,7 @@ def run(study: Study[Any], scenario: Scenario, tables: Tables | None, private: b
 
     ``draw(result, key)`` shows a result in one place; it is called for drafts and for the end.
     """
+    one_thread_for_good()
     key, store = study.digest(scenario), cache(private)
     prepared = store.prepared.get(key)
     status = st.empty()
@@ -80,6 +81,7 @@ def first_result(study: Study[Any], scenario: Scenario, tables: Tables | None, p
 
     Blocks are kept, so that the run that follows goes on where this one ends.
     """
+    one_thread_for_good()
     key, store = study.digest(scenario), cache(private)
     prepared = store.prepared.get(key)
     begun = time.perf_counter()

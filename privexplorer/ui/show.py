@@ -123,7 +123,8 @@ def number_columns(frame: pd.DataFrame) -> dict[str, Any]:
         else:
             low, high = float(values.min()), float(values.quantile(0.9))
             whole = bool((values == values.round()).all())
-            form = "localized" if whole else "%.3e" if low < 1e-5 or high >= 1e7 else _decimals(high)
+            wide = low < 1e-5 or high >= 1e7
+            form = "localized" if whole else "%.3e" if wide else "%.4g" if high > 1e3 * low else _decimals(high)
         out[str(name)] = st.column_config.NumberColumn(str(name), format=form)
     return out
 

@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 
 from privexplorer.data import Layout, ReadOptions, Source, TableChoice, TableColumn, bundled, inspect, resolve
 from privexplorer.errors import PrivExplorerError
-from privexplorer.records import Record, extra, leaf, leaves, link_key
+from privexplorer.records import Leaf, Record, extra, leaf, leaves, link_key
 from privexplorer.studies.words import plain_markdown
 from privexplorer.ui import show, state
 from privexplorer.ui.form import DRAWERS, PICKERS, Form
@@ -177,26 +177,34 @@ def pick_columns(form: Form, name: str, title: str, info: FieldInfo, start: Any)
     wanted = set(more.get("kinds", known.values()))
     options = [column for column, kind in known.items() if kind in wanted]
     options += [column for column in known if column not in options]
+    taken = form.taken.setdefault(more["column_of"], set())
     seen = f"_seen_columns:{form.key(name)}"
     now = form.now(name, list(start) if rule.many else start)
-    if options and st.session_state.get(seen, tuple(options)) != tuple(options):  # another table: its own columns
-        kept = [column for column in now if column in known] if rule.many else now
-        if rule.many and not kept and now:
-            form.set(name, options[: max(1, min(len(start), len(options)))])
-        elif rule.many:
-            form.set(name, kept)
-        elif now not in known and not rule.optional and now:
-            form.set(name, options[0])
+    if options and st.session_state.get(seen, tuple(options)) != tuple(options):
+        renew(form, name, known, [column for column in options if column not in taken] or options, now, start, rule)
     st.session_state[seen] = tuple(options)
     now = form.now(name, list(start) if rule.many else start)
     words = partial(column_title, known)
     if rule.many:
         options += [column for column in now if column not in options]
         chosen = form.ask(name, list(start), st.multiselect, title, options, format_func=words, help=info.description)
+        taken.update(chosen)
         return list(chosen)
     if now not in options or start == "":
         options = list(dict.fromkeys([*([""] if start == "" else []), *([] if now is None else [now]), *options]))
-    return form.ask(name, start, st.selectbox, title, options, format_func=words, help=info.description)
+    one = form.ask(name, start, st.selectbox, title, options, format_func=words, help=info.description)
+    taken.add(one)
+    return one
+
+
+def renew(form: Form, name: str, known: dict[str, str], free: list[str], now: Any, start: Any, rule: Leaf) -> None:
+    """Exchange columns of the table before for some of the table now; what both have stays."""
+    if rule.many:
+        kept = [column for column in now if column in known]
+        form.set(name, kept or (free[: max(1, len(start))] if now else []))
+    elif now and now not in known and not rule.optional:
+        form.set(name, free[0])
+        form.renewed[name.rpartition(".")[0]] = known[free[0]] in ("number", "count")
 
 
 def draw_columns(form: Form, prefix: str, layout: Layout, start: TableColumn) -> dict[str, Any]:
