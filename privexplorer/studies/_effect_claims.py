@@ -406,6 +406,8 @@ def finite_cells() -> tuple[Check, ...]:
     found = [discrete_estimate(counts, mechanism, target) for target in (ATE(), ATT())]
     naive = [one.naive.value for one in found if one.naive is not None]
     repaired = [discrete_estimate(counts, mechanism, target, repair="always") for target in (ATE(), ATT())]
+    truth = ATT().nuisances(LAW_A)
+    factored = [share * ATT().mean_integrand(LAW_A, truth.regressions, np.array([share])) for share in (0.2, 0.46, 1.0)]
     return (
         _check("estimate", "Both effects from 1,000 people.", [0.245738451545, 0.173694875487],
                [one.value for one in found]),
@@ -413,6 +415,8 @@ def finite_cells() -> tuple[Check, ...]:
         _check("naive", "Both naive.", [0.312068239944, 0.292415458937], naive),
         _check("likelihood", "The likelihood solution is the same where no cell is negative.",
                [one.value for one in found], [one.value for one in repaired], 1e-4),
+        _check("factors", "f of the effect on the treated is a function of (v, x, μ) over γ: γ E f at three γ.",
+               [0.46 * 0.180434782609] * 3, factored),
     )  # fmt: skip
 
 

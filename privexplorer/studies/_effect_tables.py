@@ -48,8 +48,10 @@ class Setting:
     @property
     def name(self) -> str:
         """Short name for an axis."""
-        more = f" +{self.pseudo_count:g}" if self.pseudo_count else ""
-        return f"{self.law} {self.n // 1000}k α={self.keep:g}{more}"
+        keep = f"{self.keep:g}".removeprefix("0")
+        if ("likelihood", 0) in self.printed:
+            return f"{self.law} {keep} +{self.pseudo_count:g}"
+        return f"{self.n // 1000}k {keep}"
 
 
 @dataclass(frozen=True)

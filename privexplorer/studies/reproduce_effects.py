@@ -116,7 +116,7 @@ class ReproduceEffects(Study[ReproduceEffectsScenario]):
         "L-L3f", "L-X11", "L-L1a", "L-L1b", "L-L1c", "L-E16", "L-L3c", "L-L3e", "L-L4c", "L-L4e", "L-E22", "L-L3b",
         "L-Ex1k", "L-X2", "L-D1", "L-D2", "L-L6a", "L-L6b", "L-Ex4", "L-Ex4c", "L-Ex5", "L-Ex6", "L-Ex8", "L-Ex9",
         "L-P2", "L-X7", "L-L7", "L-E52", "L-Ex10", "L-Ex11", "L-Ex12", "L-Ex12r", "L-P4", "L-Ex1", "L-X8", "L-X9",
-        "L-C1", "L-P3v", "L-E10", "L-E13", "L-L5",
+        "L-C1", "L-P3v", "L-E10", "L-E13", "L-L5", "L-P4f",
     )  # fmt: skip
 
     def presets(self) -> tuple[Preset[ReproduceEffectsScenario], ...]:
@@ -421,7 +421,7 @@ class ReproduceEffects(Study[ReproduceEffectsScenario]):
         return Chart(
             TITLES[item],
             "open: reference, filled: recomputed ± 2 s.e.",
-            Axis("", "category"),
+            Axis("law, α and people added" if item == "repair" else "people and α", "category"),
             Axis("number", "linear"),
             tuple(panels),
             shared_y=False,
