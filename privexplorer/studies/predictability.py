@@ -508,6 +508,11 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         rows = frame[(frame["panel"] == "fraction") & (frame["series"] == ATTACKER)]
         value, error = float(rows["y"].iloc[point]), float(rows["std_error"].iloc[point])
         text, around = plus_minus(100 * value / float(found.gain[0]), 200 * error / float(found.gain[0]))
+        if 2 * error > float(found.gain[0]):  # the gain is far below what so many runs can tell
+            return [
+                f"A real attacker must estimate its weights; the gain is too small to be seen in "
+                f"{attacks.before.shape[1]} simulated leaks."
+            ]
         return [
             f"A real attacker must estimate its weights: in {attacks.before.shape[1]} simulated leaks it realises "
             f"{text} {around} % of that."

@@ -576,6 +576,13 @@ class PrivateEffect(Study[PrivateEffectScenario]):
             ),
             Preset("Effect on the treated", make(target="att", keep=0.7)),
             Preset("Employed or not", make(outcome="employed", data=TrainingProgramme(people=20_000), keep=0.3)),
+            Preset(
+                "A table: diabetes",
+                make(
+                    data=EffectTable(treated="2"), outcome="progression", treatment="sex", private=("age",),
+                    public=("bmi",), keep=0.9,
+                ),
+            ),
         )
 
     def check(self, scenario: PrivateEffectScenario, tables: Tables | None) -> tuple[str, ...]:
