@@ -579,8 +579,12 @@ class PrivateEffect(Study[PrivateEffectScenario]):
             Preset(
                 "A table: diabetes",
                 make(
-                    data=EffectTable(treated="2"), outcome="progression", treatment="sex", private=("age",),
-                    public=("bmi",), keep=0.9,
+                    data=EffectTable(treated="2"),
+                    outcome="progression",
+                    treatment="sex",
+                    private=("age",),
+                    public=("bmi",),
+                    keep=0.9,
                 ),
             ),
         )
