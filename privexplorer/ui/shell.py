@@ -26,8 +26,16 @@ class PageEntry:
 
     @property
     def file(self) -> Path:
-        """Absolute path of the page's script."""
-        return ROOT / "pages" / f"{self.id}.py"
+        """Absolute path of the page's script.
+
+        Its name is the page's address: before the menu has run once, Streamlit goes by the names of the files.
+        """
+        return ROOT / "pages" / f"{self.address}.py"
+
+    @property
+    def address(self) -> str:
+        """Name of the page in a link."""
+        return self.id.replace("_", "-")
 
 
 PAGES = (
@@ -92,7 +100,7 @@ def _page(entry: PageEntry) -> Any:
         entry.file,
         title=entry.title,
         icon=entry.icon,
-        url_path=entry.id.replace("_", "-") if entry.id != "home" else None,
+        url_path=entry.address if entry.id != "home" else None,
         default=entry.id == "home",
         help=entry.help,
     )

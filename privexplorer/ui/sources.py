@@ -23,7 +23,7 @@ def address(item: Item) -> str | None:
     if not item.studies:
         return None
     study = catalogue()[item.studies[0]]
-    return f"/{study.theme.replace('_', '-')}?study={study.id}#{study.tab or study.question}"
+    return f"/{shell.page_entry(study.theme).address}?study={study.id}#{study.tab or study.question}"
 
 
 def sources() -> None:

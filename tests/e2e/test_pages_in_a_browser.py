@@ -33,7 +33,7 @@ def test_home_leads_to_every_study(visit: Any) -> None:
 @pytest.mark.parametrize("entry", [entry for entry in PAGES if entry.id != "home"], ids=lambda entry: entry.id)
 def test_every_page_opens_from_its_own_address(visit: Any, entry: Any) -> None:
     tab = visit()
-    tab.open(f"/{entry.id.replace('_', '-')}")
+    tab.open(f"/{entry.address}")
     tab.page.locator("h1").first.wait_for(timeout=90_000)
     tab.settled()
     assert not tab.broken()
@@ -52,6 +52,17 @@ def test_a_cold_server_answers_a_deep_link(visit: Any) -> None:
         assert "ε = 0.3" in tab.text()
         assert not tab.broken()
         assert not tab.foreign
+
+
+@pytest.mark.parametrize("entry", [entry for entry in PAGES if "_" in entry.id][:2], ids=lambda entry: entry.id)
+def test_a_cold_server_knows_every_address(visit: Any, entry: Any) -> None:
+    with running_app() as address:
+        tab = visit(address=address)
+        tab.open(f"/{entry.address}")
+        tab.page.locator("h1").first.wait_for(timeout=90_000)
+        tab.settled()
+        assert tab.page.get_by_role("dialog").count() == 0
+        assert not tab.broken()
 
 
 def test_a_change_is_in_the_address_and_another_browser_shows_the_same_numbers(visit: Any) -> None:

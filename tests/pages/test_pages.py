@@ -31,7 +31,7 @@ def opened(page: str, query: list[tuple[str, str]] | None = None) -> AppTest:
     app.run()
     for name in {name for name, _ in query or []}:
         app.query_params[name] = [value for key, value in query or [] if key == name]
-    app.switch_page(f"pages/{page}.py").run()
+    app.switch_page(f"pages/{page.replace('_', '-')}.py").run()
     return app
 
 
