@@ -15,7 +15,16 @@ import numpy as np
 import scipy
 
 HERE = Path(__file__).parent
-MODULES = ("entropy_panels", "coefficients", "histogram", "coverage_panels", "locally_private", "effects", "browser")
+MODULES = (
+    "entropy_panels",
+    "coefficients",
+    "histogram",
+    "coverage_panels",
+    "read_csv",
+    "locally_private",
+    "effects",
+    "browser",
+)
 BEGIN, END = "<!-- table begins -->", "<!-- table ends -->"
 
 

@@ -27,7 +27,7 @@ from privexplorer.errors import DataError
 
 LABELS = 500_000
 """Beyond this many distinct values the later ones are counted without being kept."""
-LABEL_BYTES = 24 * 1024 * 1024
+LABEL_BYTES = 16 * 1024 * 1024
 """The same for the letters of all distinct texts together."""
 
 _BATCH = 1_000_000
@@ -38,7 +38,7 @@ _SMALL = 50_000
 _STEP = 8192
 _LONG = 256
 _SLOT_BITS = 18
-_PATIENCE = 500_000
+_PATIENCE = 300_000
 _A, _B, _C, _D = (
     np.uint64(value) for value in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xD6E8FEB86659FD93)
 )
@@ -124,10 +124,11 @@ class Tally:
             self._move_out(self._parts)
             self._parts.flush()
         self._keys, self._checks, self._counts = self._spare = _batch(False, 0)
+        labels, self._labels = pa.concat_arrays(self._labels) if self._text else None, []
         if self._parts is not None:
             counts = self._parts.counts()
-        if self._text:
-            return pa.concat_arrays(self._labels), counts
+        if labels is not None:
+            return labels, counts
         return to_arrow(self._first.view(np.int64 if pa.types.is_integer(self._type) else np.float64)), counts
 
     @property
@@ -197,7 +198,7 @@ class _Parts:
         self._checked, self._total, self._lock = checked, 0, threading.Lock()
         self._batches: list[tuple[IntArray, dict[str, tuple[int, np.dtype[Any]]]]] = []
         try:
-            self._file = tempfile.TemporaryFile()  # noqa: SIM115 (it is read once all is written)
+            self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (it is read once all is written)
         except OSError:
             raise _no_room() from None
         self._writer, self._job = ThreadPoolExecutor(1), Future[None]()
@@ -230,15 +231,19 @@ class _Parts:
         try:
             for start in range(0, keys.size, _SMALL):
                 places = (order[start : start + _SMALL] + self._total).astype(np.uint32)
-                self._file.write(places.tobytes())
+                self._put(places)
             for name, array in arrays.items():
                 stretches[name] = self._file.tell(), array.dtype
                 for start in range(0, keys.size, _SMALL):
-                    self._file.write(array[order[start : start + _SMALL]].tobytes())
+                    self._put(array[order[start : start + _SMALL]])
         except OSError:
             raise _no_room() from None
         self._batches.append((bounds, stretches))
         self._total += keys.size
+
+    def _put(self, array: NDArray[Any]) -> None:
+        if self._file.write(array.data.cast("B")) < array.nbytes:
+            raise OSError
 
     def counts(self) -> NDArray[Any]:
         """Count each value, in the order of first occurrence; the file is gone afterwards."""

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
@@ -96,30 +97,29 @@ def chunks(source: Source, layout: Layout, columns: Sequence[int], ragged: Ragge
     block = min(max(_BLOCK, 2 * layout.longest_line), _LARGEST_BLOCK)
     delimiter = _DELIMITERS[detected.delimiter]
     feed = _Feed(_utf8(source, detected.encoding), delimiter.join([_END] * width))
-    seen = 0
+    seen, plain = 0, 0
+    held: list[pa.Array] | None = None
 
     def note(row: Any) -> str:
-        ragged.add(row.number, row.actual_columns)
-        return "error" if ragged.hopeless(row.number) else "skip"
+        number = plain + row.number
+        ragged.add(number, row.actual_columns)
+        return "error" if ragged.hopeless(number) else "skip"
 
-    held: list[pa.Array] | None = None
+    def batches() -> Iterator[list[pa.Array]]:
+        nonlocal plain
+        if width == 1:
+            for texts in _lines(feed, block, (_QUOTES[detected.quote], delimiter, "\r")):
+                plain += len(texts)
+                yield [texts]
+        yield from _cells(feed, block, _parse_options(delimiter, detected.quote, width, note), width, names)
+
     try:
-        with pacsv.open_csv(
-            pa.PythonFile(feed, mode="r"),
-            read_options=pacsv.ReadOptions(use_threads=False, block_size=block, autogenerate_column_names=True),
-            parse_options=_parse_options(delimiter, detected.quote, width, note),
-            convert_options=pacsv.ConvertOptions(
-                include_columns=names, column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
-            ),
-        ) as reader:
-            for batch in reader:
-                if batch.num_rows == 0:
-                    continue
-                skip = 1 if detected.header == "yes" and held is None else 0
-                if held:
-                    yield held
-                seen += batch.num_rows
-                held = [column.slice(skip) for column in batch.columns]
+        for batch in batches():
+            skip = 1 if detected.header == "yes" and held is None else 0
+            if held:
+                yield held
+            seen += len(batch[0])
+            held = [column.slice(skip) for column in batch]
     except pa.ArrowInvalid as error:
         if "straddling" in str(error):
             raise DataError(
@@ -136,6 +136,44 @@ def chunks(source: Source, layout: Layout, columns: Sequence[int], ragged: Ragge
     if ragged.count > seen:
         raise ragged.refusal(width)
     yield [column.slice(0, len(column) - 1) for column in held]
+
+
+def _lines(feed: _Feed, block: int, special: Sequence[str | Literal[False]]) -> Iterator[pa.Array]:
+    """Read a single column as long as a row is a line and nothing else: three times as fast as the parser."""
+    marks = [mark.encode() for mark in special if mark]
+    rest = b""
+    while data := rest + feed.read(block):
+        end = data.rfind(b"\n") + 1
+        if end == 0 or any(mark in data for mark in marks):
+            feed.unread(data)
+            return
+        line_ends = np.flatnonzero(np.frombuffer(data, np.uint8, end) == ord("\n"))
+        places = np.zeros(line_ends.size + 1, dtype=np.int32)
+        np.subtract(line_ends, np.arange(line_ends.size), out=places[1:], casting="unsafe")
+        letters = data[:end].translate(None, b"\n")
+        yield pa.StringArray.from_buffers(line_ends.size, pa.py_buffer(places), pa.py_buffer(letters))
+        rest = data[end:]
+
+
+def _cells(feed: _Feed, block: int, parsing: Any, width: int, names: list[str]) -> Iterator[list[pa.Array]]:
+    """Parse what is left."""
+    start = feed.read(1)
+    if not start:
+        return
+    feed.unread(start)
+    with pacsv.open_csv(
+        pa.PythonFile(feed, mode="r"),
+        read_options=pacsv.ReadOptions(
+            use_threads=False, block_size=block, column_names=[f"f{index}" for index in range(width)]
+        ),
+        parse_options=parsing,
+        convert_options=pacsv.ConvertOptions(
+            include_columns=names, column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+        ),
+    ) as reader:
+        for batch in reader:
+            if batch.num_rows:
+                yield batch.columns
 
 
 # ------------------------------------------------------------------ bytes
@@ -287,6 +325,10 @@ class _Feed:
             out = bytes(view[:size])
         del self._buffer[:size]
         return out
+
+    def unread(self, data: bytes) -> None:
+        """Take bytes back."""
+        self._buffer[:0] = data
 
     def readable(self) -> bool:
         """Say yes."""

@@ -62,7 +62,7 @@ class ColumnCounts:
         What it was read as.
     counts : (d,) int64 array
         Positive counts. Sorted from large to small, ties by value, as long as there are at most half a
-        million distinct values (of at most 24 MB together); else in the order in which they first occur.
+        million distinct values (of at most 16 MB together); else in the order in which they first occur.
     dropped : Dropped
         What was left out.
     notes : tuple of str

@@ -161,8 +161,8 @@ def files(monkeypatch):
     monkeypatch.setattr(_tally, "_PATIENCE", 100)
     made, real = [], tempfile.TemporaryFile
 
-    def make():
-        made.append(real())
+    def make(**options):
+        made.append(real(**options))
         return made[-1]
 
     monkeypatch.setattr(_tally.tempfile, "TemporaryFile", make)
@@ -205,7 +205,7 @@ def test_given_counts_go_through_a_file(files):
 
 
 def test_no_room_for_a_file_is_said(files, monkeypatch):
-    def full():
+    def full(**options):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(_tally.tempfile, "TemporaryFile", full)

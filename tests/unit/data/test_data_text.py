@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privexplorer.data import ReadOptions, Source, TableColumn, inspect, read_column, read_counts
+from privexplorer.data import ReadOptions, Source, TableColumn, _text, inspect, read_column, read_counts
 from privexplorer.data import counts as counts_module
 from privexplorer.data._cells import MISSING
 
@@ -445,3 +445,32 @@ def test_any_table_written_with_quotes_is_read_back(rows, delimiter, encoding):
     assert found.n + found.dropped.missing == len(rows)
     column = read_column(source, ref)
     assert Counter(column.labels[place] for place in column.values) == expected
+
+
+@pytest.mark.parametrize("lines", [True, False])
+@pytest.mark.parametrize("place", [0, 3, 150, 999])
+@pytest.mark.parametrize(
+    ("cell", "delimiter"), [('"two\nlines, ""quoted"""', "auto"), ("a\r", "auto"), ("", "auto"), ("x,y", "comma")]
+)
+def test_a_single_column_is_read_line_by_line_until_something_else_comes(lines, place, cell, delimiter, monkeypatch):
+    """A quotation mark, another line end, an empty line or a row of two values somewhere in plain lines."""
+    monkeypatch.setattr(_text, "_BLOCK", 256)
+    if not lines:  # the parser alone tells the same
+        monkeypatch.setattr(_text, "_lines", lambda *_: iter(()))
+    rows = [f"w{i % 60}" for i in range(1000)]
+    rows[place] = cell
+    text = "v\n" + "".join(f"{row}\n" for row in rows) + "w5\n"
+    source = Source.from_bytes("a.csv", text.encode())
+    table = TableColumn(column="v", kind="category", read=ReadOptions(header="yes", delimiter=delimiter))
+    found = read_column(source, table)
+    told = [found.labels[code] for code in found.values]
+    expected = [row.removesuffix("\r") for row in [*rows, "w5"]]
+    if cell.startswith('"'):
+        expected[place] = 'two\nlines, "quoted"'
+    if cell in ("", "x,y"):
+        del expected[place]
+    assert told == expected
+    assert (found.dropped.missing, found.dropped.ragged) == (cell == "", cell == "x,y")
+    if cell == "x,y":
+        assert f"Row {place + 2:,} has 2 values" in " ".join(found.notes)
+    assert sorted(read_counts(source, table).top(1000)) == sorted(Counter(expected).items())
