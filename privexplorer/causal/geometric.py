@@ -176,7 +176,7 @@ def shift_check_gaussian(step: float, std: float) -> ShiftCheck:
 def shift_check_laplace(step: float, scale: float) -> ShiftCheck:
     """Return the verdict for X with a Laplace law: the ratio is at most exp(step/scale) (E11).
 
-    b = (2/3) exp(step/scale) + (1/3) exp(-2 step/scale) (derived, checked in tests/unit/causal/test_geometric.py).
+    b = (2/3) exp(step/scale) + (1/3) exp(-2 step/scale) (derived, checked in tests/unit/causal/test_causal_geometric.py).
 
     Examples
     --------
@@ -571,7 +571,7 @@ class GaussianLine:
     -----
     The point at t of the line has variance q = path_std² {t² + (1 - t)²} per coordinate, and given that it is x the
     difference of the ends is Gaussian with mean (2t - 1) path_std² x/q and variance path_std⁴/q. Hence
-    r(x) = 1/p_X(x) ∫ p_t(x) E[‖difference‖ | x] dt (derived, checked in tests/unit/causal/test_geometric.py).
+    r(x) = 1/p_X(x) ∫ p_t(x) E[‖difference‖ | x] dt (derived, checked in tests/unit/causal/test_causal_geometric.py).
     """
 
     dimension: int = 1

@@ -152,7 +152,7 @@ def seen_table(study: Study[Any], result: Result, view: str) -> pd.DataFrame:
     frame = study.table(replace(result, frame=rows) if len(rows) else result)
     if "panel" in frame.columns and len(set(frame["panel"])) == 1:
         frame = frame.drop(columns="panel")
-    return frame.rename(columns={"x": described.x.title})
+    return frame.dropna(axis="columns", how="all").rename(columns={"x": described.x.title})
 
 
 def details(study: Study[Any], scenario: Scenario, result: Result, view: str) -> None:
