@@ -176,7 +176,8 @@ def shift_check_gaussian(step: float, std: float) -> ShiftCheck:
 def shift_check_laplace(step: float, scale: float) -> ShiftCheck:
     """Return the verdict for X with a Laplace law: the ratio is at most exp(step/scale) (E11).
 
-    b = (2/3) exp(step/scale) + (1/3) exp(-2 step/scale) (derived, checked in tests/unit/causal/test_causal_geometric.py).
+    b = (2/3) exp(step/scale) + (1/3) exp(-2 step/scale) (derived, checked in
+    tests/unit/causal/test_causal_geometric.py).
 
     Examples
     --------
