@@ -78,7 +78,9 @@ def cards(result: Result) -> None:
     if not result.cards:
         return
     chip = "" if result.complete else ", draft"
-    with st.grid(len(result.cards), min_column_width=150):
+    # two cards beside each other on a phone leave room for about sixteen letters; a cut label says nothing
+    one_by_one = shell.is_phone() and any(len(card.label) > 16 for card in result.cards)
+    with st.grid(len(result.cards), min_column_width=300 if one_by_one else 150):
         for card in result.cards[:4]:
             st.metric(
                 card.label,
