@@ -196,8 +196,12 @@ def test_cluster_holds_only_a_window_of_blocks(dask_threads: Client) -> None:
     held = dask_threads.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
     assert held <= 6  # two cores: a window of four, what all blocks share, and the one just read
     blocks.close()
-    time.sleep(0.5)
-    assert dask_threads.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)) == 0
+    for _ in range(50):  # what a worker has in hand just now may still end
+        time.sleep(0.1)
+        if dask_threads.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)) == 0:
+            break
+    else:
+        pytest.fail("tasks stayed on the cluster")
 
 
 def test_blocks_run_elsewhere_with_workers() -> None:
