@@ -554,7 +554,7 @@ def small_sample_guard(
     level: GuardLevel = (
         "green" if reached >= GREEN else "amber" if reached >= AMBER else "red" if reached >= RED else "refused"
     )
-    return Guard(kappa, level, f"{_VERDICTS[level]} (κ = {kappa:.3g}; green from {GREEN:g})")
+    return Guard(kappa, level, f"{_VERDICTS[level].removesuffix('.')} (κ = {kappa:.3g}; green from {GREEN:g}).")
 
 
 def least_people(keep_probability: ArrayLike, level: GuardLevel = "green", *, smallest_cell: float) -> FloatArray:
