@@ -84,6 +84,8 @@ class Visitor:
         """Wait for the finished chart and return it."""
         chart = self.page.locator("[data-testid=stPlotlyChart] svg.main-svg").first
         chart.wait_for(timeout=90_000)
+        # the first page of a session shows its chart before the rest, which ends with this box
+        self.page.get_by_text("Share this view").first.wait_for(timeout=90_000)
         self.settled()
         return chart
 
