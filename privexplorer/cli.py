@@ -613,4 +613,6 @@ def _progress() -> Iterator[Progress | None]:
 
 
 def _plain(markdown: str) -> str:
-    return re.sub(r"\*\*|`", "", " ".join(markdown.split()))
+    from privexplorer.studies.words import shielded, unshielded
+
+    return unshielded(re.sub(r"\*\*|`", "", shielded(" ".join(markdown.split()))))

@@ -115,7 +115,7 @@ def read_rows(source: Source, choice: TableChoice, columns: Sequence[str], as_te
         if rows > ROW_LIMIT:
             raise DataError(f"“{source.name}” has more than {ROW_LIMIT:,} rows; keep a part of them.")
         for place, column in enumerate(taken):
-            column.add(piece[place], layout.detected.decimal)
+            column.add(piece[place], layout.detected.decimal, rows - len(piece[0]))
     return _joined(source, layout, taken, ragged, rows)
 
 
@@ -142,9 +142,18 @@ class _Taken:
     missing: int = 0
     unreadable: int = 0
     example: str = ""
+    first: int = 0
+    """Record, counted from 1, that first lacks a value."""
 
-    def add(self, values: pa.Array, decimal: str) -> None:
-        """Take the values of one piece."""
+    def add(self, values: pa.Array, decimal: str, before: int) -> None:
+        """Take the values of one piece, which begins after so many records."""
+        self._add(values, decimal)
+        if not self.first:
+            got = self.parts[-1]
+            lost = np.flatnonzero(np.isnan(got) if self.numeric else got < 0)
+            self.first = before + int(lost[0]) + 1 if lost.size else 0
+
+    def _add(self, values: pa.Array, decimal: str) -> None:
         from privexplorer.data import _values as arrow
 
         if self.numeric and arrow.is_numeric(values.type):
@@ -185,6 +194,8 @@ class _Taken:
         if self.unreadable:
             example = _short(self.example)
             out.append(f"“{self.info.name}” is no finite number in {self.unreadable:,}, such as “{example}”")
+        if out:
+            out[-1] += f" (first in record {self.first:,})"
         return out
 
 

@@ -51,6 +51,7 @@ def field(
     column_of: str | None = None,
     kinds: tuple[str, ...] | None = None,
     fresh: tuple[Any, Any] | None = None,
+    value_of: tuple[str, str] | None = None,
     advanced: bool = False,
     **bounds: Any,
 ) -> Any:
@@ -82,6 +83,9 @@ def field(
     fresh : (object, object), optional
         What a form sets this to when another table is chosen and the column beside it changes with it: for a column
         of numbers, and for any other.
+    value_of : (str, str), optional
+        Link name of the table, and the field beside this one that names a column: where that holds texts, the form
+        lists them.
     advanced : bool
         The form shows it in the closed part "More options".
     **bounds
@@ -94,7 +98,7 @@ def field(
             ("titles", titles), ("ends", list(ends) if ends else None),
             ("when", list(when) if when else None), ("advanced", advanced or None),
             ("column_of", column_of), ("kinds", list(kinds) if kinds else None),
-            ("fresh", list(fresh) if fresh else None),
+            ("fresh", list(fresh) if fresh else None), ("value_of", list(value_of) if value_of else None),
         )
         if value is not None
     }  # fmt: skip

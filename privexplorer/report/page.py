@@ -23,6 +23,7 @@ from privexplorer.report.theme import theme_colours
 from privexplorer.studies import study as find
 from privexplorer.studies.base import Study
 from privexplorer.studies.result import Card, Formula, Note, Result
+from privexplorer.studies.words import shielded, unshielded
 
 MOST_ROWS = 2_000
 STATUS = {
@@ -212,11 +213,12 @@ def _script_safe(script: str) -> str:
 
 
 def _inline(source: str) -> str:
-    words = _safe(source.replace("\\$", "$"))
+    words = _safe(shielded(source))
     words = re.sub(r"`([^`]+)`", r"<code>\1</code>", words)
     words = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", words)
     words = re.sub(r"(?<![\w*])\*([^*\s](?:[^*]*[^*\s])?)\*(?![\w*])", r"<em>\1</em>", words)
-    return re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", words)
+    words = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", words)
+    return re.sub("[\ue000-\ue07f]", lambda found: _safe(unshielded(found[0])), words)
 
 
 def markdown(source: str) -> str:

@@ -17,8 +17,8 @@ from privexplorer import predictability as pr
 from privexplorer.errors import ParameterError, PrivExplorerError
 from privexplorer.privacy.mechanisms.gaussian import gaussian_delta
 from privexplorer.records import Number, Record, field
-from privexplorer.studies._predictability import AnyData, OwnTable, question_words
-from privexplorer.studies.words import listed
+from privexplorer.studies._predictability import AnyData, OwnTable
+from privexplorer.studies.words import listed, percent
 
 NUMERIC = ("number", "count", "binary")
 ANY = ("number", "count", "binary", "category")
@@ -34,6 +34,8 @@ TextValue = Annotated[str, Field(max_length=400)]
 VALUE_HELP = "A number, or one of the column's texts; left empty: the middle number, or the most frequent text."
 DELTA = 1e-6
 """Slack at which the ε of Gaussian noise is quoted."""
+MOST_TIED = 0.05
+"""Largest share of people at a quantile itself for which it still counts as smooth."""
 
 
 def column_field(default: Any, title: str, help: str, key: str, kinds: tuple[str, ...] = ANY) -> Any:
@@ -97,7 +99,7 @@ class PublishedRate(Published):
     source: ClassVar[str] = pr.Proportion.source
     column: ColumnName = column_field("diabetic", "Published: the share of people whose", "A column.", "column")
     sign: Sign = field("=", "compares so", "How it is compared.", key="sign", titles=SIGNS, fresh=(">", "="))
-    value: TextValue = field("1", "with", VALUE_HELP, key="value", fresh=("", ""))
+    value: TextValue = field("1", "with", VALUE_HELP, key="value", fresh=("", ""), value_of=("data", "column"))
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -107,7 +109,7 @@ class PublishedRate(Published):
     @property
     def words(self) -> str:
         """Name it."""
-        return f"the rate of {question_words(f'{self.column} {self.sign} {self.value}')}"
+        return f"the rate of {self.column} {self.sign} {self.value}"
 
     def record(self, table: pr.Table) -> pr.ReleaseRecord:
         """Return the release."""
@@ -137,7 +139,18 @@ class PublishedQuantile(Published):
         return f"the {self.level:g} quantile of {self.column}"
 
     def record(self, table: pr.Table) -> pr.ReleaseRecord:
-        """Return the release."""
+        """Return the release (ParameterError where too many people have exactly the quantile)."""
+        values = table.get(self.column)
+        if values is not None and values.dtype.kind in "buif" and len(values):
+            at = np.quantile(values, self.level, method="inverted_cdf")
+            tied = int(np.sum(values == at))
+            if tied > max(1.0, MOST_TIED * len(values)):
+                raise ParameterError(
+                    f"A quantile of a column with so few different values is not smooth: {percent(tied / len(values))} "
+                    f"of the people have exactly the {self.level:g} quantile of “{self.column}”, and the formulas hold "
+                    f"up to {percent(MOST_TIED)}; publish a mean or a rate instead.",
+                    field="column",
+                )
         return pr.Quantile(column=self.column, level=self.level)
 
 
@@ -303,7 +316,7 @@ class OneCondition(Question):
     source: ClassVar[str] = "predictability §1.1"
     column: ColumnName = column_field("smoker", "Column", "What is asked about.", "column")
     sign: Sign = field("=", "Comparison", "How it is compared.", key="sign", titles=SIGNS, fresh=(">", "="))
-    value: TextValue = field("1", "Value", VALUE_HELP, key="value", fresh=("", ""))
+    value: TextValue = field("1", "Value", VALUE_HELP, key="value", fresh=("", ""), value_of=("data", "column"))
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -324,7 +337,7 @@ class TwoConditions(Question):
     source: ClassVar[str] = "predictability §1.1"
     column: ColumnName = column_field("smoker", "First column", "What is asked about.", "column")
     sign: Sign = field("=", "First comparison", "How it is compared.", key="sign", titles=SIGNS, fresh=(">", "="))
-    value: TextValue = field("1", "First value", VALUE_HELP, key="value", fresh=("", ""))
+    value: TextValue = field("1", "First value", VALUE_HELP, key="value", fresh=("", ""), value_of=("data", "column"))
     is_not: bool = field(False, "Not the first", "Ask for the opposite of the first condition.", key="not")
     joined: Literal["and", "or"] = field(
         "and", "Joined by", "Both conditions, or at least one.", key="join", titles={"and": "and", "or": "or"}
@@ -333,7 +346,9 @@ class TwoConditions(Question):
     second_sign: Sign = field(
         ">", "Second comparison", "How it is compared.", key="sign2", titles=SIGNS, fresh=(">", "=")
     )
-    second_value: TextValue = field("140", "Second value", VALUE_HELP, key="value2", fresh=("", ""))
+    second_value: TextValue = field(
+        "140", "Second value", VALUE_HELP, key="value2", fresh=("", ""), value_of=("data", "column2")
+    )
     second_is_not: bool = field(False, "Not the second", "Ask for the opposite of the second condition.", key="not2")
 
     @property
@@ -532,7 +547,18 @@ def parse_bounds(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
     return out
 
 
-def wrong_columns(data: AnyData, columns: Sequence[str]) -> tuple[str, ...]:
+TYPED_HINT = (
+    "in what you type, texts need quotation marks, such as \"east\", and names of columns with blanks or commas back "
+    "quotes, such as `hours per week`"
+)
+
+
+def is_typed(part: Any) -> bool:
+    """Whether a part names its columns in typed text."""
+    return isinstance(part, TypedQuestion | PublishedFormula)
+
+
+def wrong_columns(data: AnyData, columns: Sequence[str], hint: str = "") -> tuple[str, ...]:
     """Return a sentence for the first column that a synthetic population lacks; a table says so when it is read."""
     if isinstance(data, OwnTable):
         return ()
@@ -540,20 +566,21 @@ def wrong_columns(data: AnyData, columns: Sequence[str]) -> tuple[str, ...]:
     for name in columns:
         if name not in known:
             shown = listed([f"“{one}”" for one in known])
-            return (f"There is no column “{name[:60]}” among these people; they have {shown}.",)
+            return (f"There is no column “{name[:60]}” among these people; they have {shown}{hint and f'; {hint}'}.",)
     return ()
 
 
 def problems_of(data: AnyData, parts: Sequence[Any], bounds: Sequence[str] = ()) -> tuple[str, ...]:
     """Return sentences about what does not go together in releases, questions and attackers."""
     columns: list[str] = []
+    typed: list[str] = []
     try:
         parse_bounds(bounds)
         for part in parts:
-            columns += part.reads
+            (typed if is_typed(part) else columns).extend(part.reads)
     except PrivExplorerError as error:
         return (str(error),)
-    return wrong_columns(data, columns)
+    return wrong_columns(data, columns) or wrong_columns(data, typed, TYPED_HINT)
 
 
 def epsilon_of_gaussian(std: float, sensitivity: float, delta: float = DELTA) -> float:
@@ -614,12 +641,15 @@ __all__ = [
     "PublishedRegression",
     "Question",
     "QuestionChoice",
+    "MOST_TIED",
     "StickyDraws",
+    "TYPED_HINT",
     "TwoConditions",
     "TypedQuestion",
     "column_field",
     "compared",
     "epsilon_of_gaussian",
+    "is_typed",
     "parse_bounds",
     "problems_of",
     "sensitivities",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -33,12 +34,14 @@ def significant(value: float, digits: int = 3) -> str:
 def plus_minus(value: float, error: float) -> tuple[str, str]:
     """Write a value and its ± (two standard errors), which has one digit, or two if it starts with 1.
 
+    An error below a millionth of the value counts as none: then the value is exact but for rounding.
+
     Examples
     --------
-    >>> plus_minus(0.03849, 0.0031), plus_minus(0.5, 0.0)
-    (('0.038', '± 0.003'), ('0.500', '± 0'))
+    >>> plus_minus(0.03849, 0.0031), plus_minus(0.5, 0.0), plus_minus(100.05, 3e-15)
+    (('0.038', '± 0.003'), ('0.500', '± 0'), ('100', '± 0'))
     """
-    if not error > 0 or not math.isfinite(error):
+    if not error > 1e-6 * abs(value) or not math.isfinite(error):
         return significant(value), "± 0"
     exponent = math.floor(math.log10(error))
     decimals = max(0, -exponent + (error / 10**exponent < 2))
@@ -94,7 +97,27 @@ def plain_markdown(words: str) -> str:
     >>> print(plain_markdown("![a](http://x.y) *b* $c$ :red[d]"))
     \!\[a\]\(http\://x.y\) \*b\* \$c\$ \:red\[d\]
     """
-    return "".join(f"\\{letter}" if letter in "\\`*_[]()<>$~:!#|{}" else letter for letter in words)
+    return "".join(f"\\{letter}" if letter in MARKS else letter for letter in words)
+
+
+MARKS = "\\`*_[]()<>$~:!#|{}"
+"""What :func:`plain_markdown` takes the meaning from."""
+
+
+def shielded(markdown: str) -> str:
+    r"""Replace each mark that stands after a backslash by a letter of no alphabet, so that nothing reads it as markup.
+
+    Examples
+    --------
+    >>> unshielded(shielded(plain_markdown("x*1 > 0")).replace("*", ""))
+    'x*1 > 0'
+    """
+    return re.sub(r"\\(.)", lambda found: chr(0xE000 + ord(found[1])) if found[1] in MARKS else found[0], markdown)
+
+
+def unshielded(words: str) -> str:
+    """Give the marks of :func:`shielded` back as themselves."""
+    return re.sub("[\ue000-\ue07f]", lambda found: chr(ord(found[0]) - 0xE000), words)
 
 
 def listed(items: Sequence[str]) -> str:

@@ -59,7 +59,7 @@ def widget_value(info: FieldInfo, value: Any) -> Any:
     """Turn a field's value into what its widget holds."""
     what, _ = shape(info)
     if what == "leaf" and leaf(info).many:
-        if any(need in extra(info) for need in PICKERS):
+        if "column_of" in extra(info):
             return list(value)
         return ", ".join(text((item,)) if isinstance(item, str) else text(item) for item in value)
     return value
@@ -83,8 +83,8 @@ class Form:
         self.after: Any = None
         self.more: Any = None
         self.drawn_records: dict[str, tuple[type[Record], dict[str, Any]]] = {}
-        self.renewed: dict[str, bool] = {}
-        """Where a column was exchanged with its table just now: the prefix of its settings, and if it holds numbers."""
+        self.renewed: dict[str, tuple[bool, str]] = {}
+        """Where a column was exchanged with its table just now: prefix of settings, if it holds numbers, a value."""
         self.taken: dict[str, set[str]] = {}
         """Columns that the pickers of a table hold, by the name of the table."""
 
@@ -102,6 +102,10 @@ class Form:
         """Return what the widget holds or will hold."""
         key = self.key(name)
         return st.session_state.get(key, self.held.get(key, start))
+
+    def is_set(self, name: str) -> bool:
+        """Whether a link, a preset or the form gave this setting a value before."""
+        return self.key(name) in st.session_state or self.key(name) in self.held
 
     def set(self, name: str, value: Any) -> None:
         """Give a widget a value before it is drawn."""
@@ -196,7 +200,9 @@ class Form:
         what, more = leaf(info), extra(info)
         beside = name.rpartition(".")[0]
         if "fresh" in more and beside in self.renewed:
-            self.set(name, more["fresh"][0 if self.renewed[beside] else 1])
+            is_number, usual = self.renewed[beside]
+            fresh = more["fresh"][0 if is_number else 1]
+            self.set(name, usual if fresh == "" else fresh)
         for need in PICKERS:
             if need in more:
                 return PICKERS[need](self, name, title, info, start)

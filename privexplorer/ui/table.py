@@ -5,17 +5,31 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 from pydantic.fields import FieldInfo
 
-from privexplorer.data import Layout, ReadOptions, Source, TableChoice, TableColumn, bundled, inspect, resolve
+from privexplorer.data import (
+    Layout,
+    ReadOptions,
+    Source,
+    TableChoice,
+    TableColumn,
+    bundled,
+    inspect,
+    read_rows,
+    resolve,
+)
 from privexplorer.errors import PrivExplorerError
 from privexplorer.records import Leaf, Record, extra, leaf, leaves, link_key
 from privexplorer.studies.words import plain_markdown
 from privexplorer.ui import show, state
 from privexplorer.ui.form import DRAWERS, PICKERS, Form
 
+NUMERIC = {"number", "count"}
+MOST_LEVELS = 60
+"""Texts of a column that a list offers; more are typed."""
 TYPES = ["csv", "tsv", "txt", "gz", "parquet", "xlsx", "dta"]
 
 
@@ -147,27 +161,71 @@ def draw_reading(form: Form, prefix: str, layout: Layout, start: ReadOptions) ->
         return form.draw(ReadOptions, start, f"{prefix}read.")
 
 
-def columns_on_offer(form: Form, name: str) -> dict[str, str]:
-    """Return name and kind of the columns of what was chosen under ``name``: a table, or data of another kind."""
+def chosen_table(form: Form, name: str) -> tuple[Record | None, TableChoice | None]:
+    """Return what was chosen under ``name``, and the table in it, if it is one."""
     cls, data = form.drawn_records.get(name, (None, {}))
     if cls is None:
-        return {}
+        return None, None
     try:
         record = cls.model_validate(data)
-        table = next(
-            (value for value in (record, *(getattr(record, at) for at in cls.model_fields)) if is_choice(value)), None
-        )
-        if table is not None:
+    except ValueError:  # said where the data are chosen
+        return None, None
+    parts = (record, *(getattr(record, at) for at in cls.model_fields))
+    return record, next((value for value in parts if isinstance(value, TableChoice)), None)
+
+
+def columns_on_offer(form: Form, name: str) -> dict[str, str]:
+    """Return name and kind of the columns of what was chosen under ``name``: a table, or data of another kind."""
+    record, table = chosen_table(form, name)
+    if table is not None:
+        try:
             return {column.name: column.kind for column in layout_of(table.data, table.read).columns}
-    except (ValueError, PrivExplorerError):  # said where the data are chosen
-        return {}
+        except PrivExplorerError:
+            return {}
     found = getattr(record, "column_kinds", None)
     return dict(found()) if found is not None else {}
 
 
-def is_choice(value: Any) -> bool:
-    """Whether this is the choice of a whole table."""
-    return isinstance(value, TableChoice)
+def levels_of(form: Form, name: str, column: str) -> tuple[tuple[str, ...], str]:
+    """Return the texts of a column of the table under ``name``, few enough for a list, and its most usual value.
+
+    They stay with the session, as the table does.
+    """
+    _, table = chosen_table(form, name)
+    if table is None or not column:
+        return (), ""
+    held = st.session_state.setdefault("_levels", {})
+    key = (table.data, table.read.model_dump_json(), column)
+    if key not in held:
+        try:
+            rows = read_rows(resolve(table, state.uploads()), table, [column])
+        except PrivExplorerError:
+            return (), ""
+        if column in rows.numbers:
+            held[key] = (), f"{float(np.median(rows.numbers[column])):.6g}"
+        else:
+            labels, counts = rows.labels[column], np.bincount(rows.codes[column])
+            held[key] = labels if len(labels) <= MOST_LEVELS else (), labels[int(np.argmax(counts))]
+        while len(held) > MOST_LEVELS:
+            held.pop(next(iter(held)))
+    found: tuple[tuple[str, ...], str] = held[key]
+    return found
+
+
+def pick_value(form: Form, name: str, title: str, info: FieldInfo, start: Any) -> Any:
+    """Draw the choice of a value of a column: a list of its texts, or a field for a number."""
+    data, beside = extra(info)["value_of"]
+    prefix = name.rpartition(".")[0]
+    column = form.now(f"{prefix}.{beside}" if prefix else beside, "")
+    levels, _ = levels_of(form, data, str(column))
+    now = form.now(name, start)
+    form.set(name, now)  # a list and a text field under one name would each begin anew
+    if not levels or now == "":
+        return form.ask(name, start, st.text_input, title, help=info.description)
+    known = set(levels)
+    options = list(levels) if now in known else [now, *levels]
+    words = {value: value if value in known else f"{value} (does not occur)" for value in options}
+    return form.ask(name, start, st.selectbox, title, options, format_func=partial(dict.get, words))
 
 
 def pick_columns(form: Form, name: str, title: str, info: FieldInfo, start: Any) -> Any:
@@ -179,9 +237,10 @@ def pick_columns(form: Form, name: str, title: str, info: FieldInfo, start: Any)
     options += [column for column in known if column not in options]
     taken = form.taken.setdefault(more["column_of"], set())
     seen = f"_seen_columns:{form.key(name)}"
-    now = form.now(name, list(start) if rule.many else start)
-    if options and st.session_state.get(seen, tuple(options)) != tuple(options):
-        renew(form, name, known, [column for column in options if column not in taken] or options, now, start, rule)
+    # drawn for the first time beside a table that somebody chose, or beside another table than before
+    before = st.session_state.get(seen, tuple(options) if form.is_set(name) else None)
+    if options and before != tuple(options):
+        renew(form, name, known, wanted, taken, start, more, rule)
     st.session_state[seen] = tuple(options)
     now = form.now(name, list(start) if rule.many else start)
     words = partial(column_title, known)
@@ -197,14 +256,29 @@ def pick_columns(form: Form, name: str, title: str, info: FieldInfo, start: Any)
     return one
 
 
-def renew(form: Form, name: str, known: dict[str, str], free: list[str], now: Any, start: Any, rule: Leaf) -> None:
+def renew(
+    form: Form,
+    name: str,
+    known: dict[str, str],
+    wanted: set[str],
+    taken: set[str],
+    start: Any,
+    more: dict[str, Any],
+    rule: Leaf,
+) -> None:
     """Exchange columns of the table before for some of the table now; what both have stays."""
+    now = form.now(name, list(start) if rule.many else start)
+    suited = [column for column, kind in known.items() if kind in wanted] or list(known)
+    if wanted >= NUMERIC and "category" not in wanted:  # two texts are no better than a number where one is needed
+        suited = [column for column in suited if known[column] in NUMERIC] or suited
+    free = [column for column in suited if column not in taken] or suited
     if rule.many:
         kept = [column for column in now if column in known]
         form.set(name, kept or (free[: max(1, len(start))] if now else []))
     elif now and now not in known and not rule.optional:
         form.set(name, free[0])
-        form.renewed[name.rpartition(".")[0]] = known[free[0]] in ("number", "count")
+        usual = levels_of(form, more["column_of"], free[0])[1]
+        form.renewed[name.rpartition(".")[0]] = known[free[0]] in NUMERIC, usual
 
 
 def draw_columns(form: Form, prefix: str, layout: Layout, start: TableColumn) -> dict[str, Any]:
@@ -281,3 +355,4 @@ def first_rows(layout: Layout) -> None:
 DRAWERS[TableColumn] = draw_table
 DRAWERS[TableChoice] = draw_choice
 PICKERS["column_of"] = pick_columns
+PICKERS["value_of"] = pick_value

@@ -201,10 +201,8 @@ def test_the_keyboard_reaches_the_form_and_the_tabs(visit: Any) -> None:
     tab.page.keyboard.press("ArrowRight")
     tab.page.keyboard.press("Enter")
     tab.page.get_by_text("Private release").first.wait_for()
-    slider = tab.page.get_by_role("slider", name="Privacy loss ε")
-    slider.focus()
-    tab.page.keyboard.press("ArrowRight")
-    tab.page.wait_for_url(re.compile("eps="))
+    tab.settled()
+    tab.slide("Privacy loss ε", "eps=", up=True)
 
 
 def test_the_first_page_of_a_session_draws_the_chart_first_and_once(visit: Any) -> None:

@@ -97,6 +97,7 @@ class Visitor:
         return str(self.page.locator("[data-testid=stMain]").inner_text())
 
     def cards(self) -> list[str]:
+        self.page.locator("[data-testid=stMetricValue]").first.wait_for(timeout=90_000)
         return [str(value) for value in self.page.locator("[data-testid=stMetricValue]").all_inner_texts()]
 
     def slide(self, title: str, until: str, up: bool = False, most: int = 30) -> None:

@@ -24,7 +24,7 @@ def test_rows_stay_together_and_what_goes_is_said() -> None:
     assert rows.texts("group")[:4].tolist() == ["b", "b", "c", "b"]
     said = " ".join(rows.notes)
     assert "3 of 6,006 rows were left out for lacking a value" in said
-    assert "“age” is empty in 1" in said
+    assert "“age” is empty in 1 (first in record 2)" in said
     assert "“income” is no finite number in 1, such as “x”" in said
     assert "1 row was left out for having another number of values" in said
 
