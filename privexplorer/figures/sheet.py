@@ -728,8 +728,8 @@ def references(panel: Panel, cell: Cell, size: Size, ground: Ground) -> tuple[li
         ]
         spot = boxes[ground.best(boxes)]
         words.append(inside(text, spot, cell, size, SOFT, f"level {text}"))
-    if panel.here is not None and cell.x.scale != "category":
-        value, text = panel.here
+    upright = (*(() if panel.here is None else (panel.here,)), *panel.marked) if cell.x.scale != "category" else ()
+    for value, text in upright:
         share = float(cell.x.share(np.array([value], dtype=np.float64))[0])
         if math.isfinite(share) and -0.001 <= share <= 1.001:
             wide, high = text_width(text, size.text), size.text * 1.25

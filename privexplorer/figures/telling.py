@@ -38,6 +38,8 @@ def describe(chart: Chart) -> str:
             sentences.append((f"{plain(panel.title)}: " if panel.title else "") + "; ".join(said))
         if panel.here is not None:
             sentences.append(f"Marked: {plain(panel.here[1])}")
+        if panel.marked:
+            sentences.append(f"Vertical lines: {listed([plain(text) for _, text in panel.marked])}")
         if panel.level_lines:
             sentences.append(f"Reference lines: {listed([plain(text) for _, text in panel.level_lines if text])}")
     return " ".join(sentence.rstrip(".") + "." for sentence in sentences if sentence)

@@ -195,7 +195,7 @@ class ShardProcess(Process):
         return shard_size(self.compromised_fraction, self.records, target)
 
     def sample(self, trials: int, rng: np.random.Generator) -> IntArray:
-        """Draw shards: the first places of random permutations."""
+        """Draw shards; the order within a shard carries no information and is not random."""
         return _shards(self.records, self.draws, trials, rng)
 
 

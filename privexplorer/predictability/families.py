@@ -145,7 +145,7 @@ def ball_complexity(covariance: ArrayLike, radius: float = 1.0, method: Literal[
         B > 0.
     method : {"bound", "exact"}
         The printed formula is the bound (it is printed as an equality, erratum E10). The exact value is an integral
-        over the eigenvalues (derived, checked in tests/unit/predictability/test_families.py).
+        over the eigenvalues (derived, checked in tests/unit/predictability/test_predictability_families.py).
 
     Examples
     --------

@@ -644,7 +644,11 @@ def bayes_against_gmm(draws: int, compromised_fraction: float, rate: float = 0.3
     fraction = check_fraction(compromised_fraction)
     total = round(draws / fraction)
     if not 1 <= draws < total:
-        raise ParameterError(f"The number of known bits n must be at least 1; it is {draws}.", field="draws")
+        raise ParameterError(
+            f"At least 1 bit must be known and 1 unknown; {draws} known bits at a compromised fraction of {fraction:g} "
+            f"are {draws} of N = {total}.",
+            field="draws",
+        )
     ones = round(check_level(rate, "The rate", "rate") * total)
     rest = total - draws
     k = np.arange(max(0, ones - rest), min(draws, ones) + 1, dtype=np.float64)

@@ -187,7 +187,9 @@ class GivenCovariance(NoiseRecord):
         size = math.isqrt(len(self.entries))
         if size * size != len(self.entries):
             raise ParameterError(
-                f"A covariance matrix has d times d entries; {len(self.entries)} is not such a number.",
+                f"A covariance matrix has d times d entries, for the {setting.dimension} published number"
+                f"{'s' if setting.dimension > 1 else ''} here {setting.dimension} times {setting.dimension} = "
+                f"{setting.dimension**2}; {len(self.entries)} are given, which is not the square of a whole number.",
                 field="covariance",
             )
         return gaussian_law(np.reshape(self.entries, (size, size)), setting.dimension)

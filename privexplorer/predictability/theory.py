@@ -176,7 +176,7 @@ def two_efficient_estimates(query: FloatArray, moments: FloatArray) -> tuple[Flo
 
     Both minimise fᵀ Ω̂⁻¹ f, f the means of (q - p, g): the first with Ω̂ taken at the plain mean, the second with Ω̂
     moving along with p (then the minimum uses centred covariances; derived, checked in
-    tests/unit/predictability/test_theory.py). They differ by less than 1/√n.
+    tests/unit/predictability/test_predictability_theory.py). They differ by less than 1/√n.
 
     Parameters
     ----------

@@ -16,22 +16,34 @@ import numpy as np
 from privexplorer import predictability as pr
 from privexplorer.arrays import FloatArray
 from privexplorer.data import Tables
+from privexplorer.errors import DataError
 from privexplorer.privacy import ApproxDP, PureDP
-from privexplorer.studies._predictability import AnyData, People, data_notes, question_words, read_people
+from privexplorer.studies._predictability import (
+    ASSUMPTIONS,
+    TARGET_ALL,
+    TARGET_LEFT,
+    AnyData,
+    People,
+    data_notes,
+    question_words,
+    read_people,
+)
 from privexplorer.studies._release_choices import (
     DELTA,
+    TYPED_HINT,
     Leak,
     LeakedShard,
     Published,
     Question,
     StickyDraws,
     epsilon_of_gaussian,
+    is_typed,
     parse_bounds,
     sensitivities,
     size_of,
 )
 from privexplorer.studies.result import Note
-from privexplorer.studies.words import percent, significant
+from privexplorer.studies.words import percent, plus_minus, significant
 
 MOST_QUESTIONS = 6
 """The visitor's own question and at most five prepared ones."""
@@ -88,8 +100,20 @@ class Asked:
         if isinstance(self.leak, LeakedShard):
             return ()
         if isinstance(self.leak, StickyDraws):
-            return self.process_notes
-        return pr.IndependentProcess(self.n, max(2, round(compromised * self.n))).notes
+            return (*self.process_notes, *leak_warning(self.leak, compromised, self.n))
+        return leak_warning(self.leak, compromised, self.n)
+
+    @property
+    def target(self) -> str:
+        """Whom the attacker asks about: the others, or everybody where draws with replacement leave nobody out."""
+        return "the other people" if isinstance(self.leak, LeakedShard) else "everybody"
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the page supposes, for this kind of leak."""
+        if isinstance(self.leak, LeakedShard):
+            return ASSUMPTIONS
+        return tuple(TARGET_ALL if text == TARGET_LEFT else text for text in ASSUMPTIONS)
 
     def law(self, noises: Sequence[pr.NoiseRecord], multiplier: float) -> pr.NoiseLaw:
         """Return the law of the sum of independent noises."""
@@ -139,6 +163,13 @@ class Asked:
         return _epsilon(epsilon, DELTA)
 
 
+def leak_warning(leak: Leak, compromised: float, people: int) -> tuple[str, ...]:
+    """Say for draws with replacement, along a walk or not, where n is not far below N."""
+    if isinstance(leak, LeakedShard):
+        return ()
+    return pr.IndependentProcess(people, max(2, round(compromised * people))).notes
+
+
 def _epsilon(epsilon: float, delta: float) -> tuple[str, str, str]:
     if not math.isfinite(epsilon):
         return "no ε", "a bare direction", "Differential privacy promises nothing: some combination carries no noise"
@@ -171,7 +202,7 @@ def questions_of(
     texts = dict.fromkeys(pr.parse(text).text for text in prepared)
     texts.pop(own.text, None)
     found = (own, *(pr.parse(text) for text in list(texts)[: most - 1]))
-    return found, tuple(question_words(one.text) for one in found)
+    return found, tuple(question_words(one.text, people.table) for one in found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,12 +244,17 @@ def summed(
     """
     asked_about = [name for question in questions for name in question.reads]
     columns = tuple(dict.fromkeys((*published.reads, *asked_about, *leak.reads, *also)))
-    people = read_people(data, tables, columns)
+    try:
+        people = read_people(data, tables, columns)
+    except DataError as error:
+        if error.field != "column" or not any(is_typed(part) for part in (published, *questions)):
+            raise
+        raise DataError(f"{str(error).removesuffix('.')}; {TYPED_HINT}.", field="column") from error
     if prepared:
         expressions, names = questions_of(people, questions[0], columns)
     else:
         expressions = tuple(question.expression(people.table) for question in questions)
-        names = tuple(question_words(one.text) for one in expressions)
+        names = tuple(question_words(one.text, people.table) for one in expressions)
     queries = pr.query_set(expressions, people.table, names)
     record = published.record(people.table)
     fitted = record.fit(people.table)
@@ -261,6 +297,23 @@ def ask(
     return found.asked, found.people, found.fitted, found.queries, found.process
 
 
+def realised(value: float, error: float, gain: float, whose: str) -> str:
+    """Say how much of a gain simulated attackers reach; in words where ± two standard errors hold nothing at all.
+
+    Examples
+    --------
+    >>> realised(0.47, 0.015, 1.0, "of that"), realised(-0.35, 0.27, 1.0, "of that")
+    ('realises 47 ± 3 % of that', 'gains nothing that can be told from chance')
+    """
+    share, around = 100 * value / gain, 200 * error / gain
+    if share - around <= 0 <= share + around:
+        return "gains nothing that can be told from chance"
+    if share < 0:
+        return "loses by using the release"
+    text, wide = plus_minus(share, around)
+    return f"realises {text} {wide} % {whose}"
+
+
 def log_loss_problem(loss: str, question: Any) -> tuple[str, ...]:
     """Return a sentence if log loss meets a question about numbers."""
     if loss == "log" and question.kind == "number":
@@ -271,4 +324,15 @@ def log_loss_problem(loss: str, question: Any) -> tuple[str, ...]:
     return ()
 
 
-__all__ = ["MOST_QUESTIONS", "Asked", "Summed", "ask", "log_loss_problem", "power", "questions_of", "summed"]
+__all__ = [
+    "MOST_QUESTIONS",
+    "Asked",
+    "Summed",
+    "ask",
+    "leak_warning",
+    "log_loss_problem",
+    "power",
+    "questions_of",
+    "realised",
+    "summed",
+]

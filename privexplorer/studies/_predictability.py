@@ -5,6 +5,7 @@ Spec predictability, sections 1, 7 ("Reading") and 8.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from pydantic import Field
 
 from privexplorer.arrays import FloatArray
 from privexplorer.data import TableChoice, Tables, read_rows, resolve
-from privexplorer.errors import DataError
+from privexplorer.errors import DataError, ParameterError
 from privexplorer.records import Number, Record, field
 from privexplorer.studies.result import Note
 from privexplorer.studies.words import plain_markdown
@@ -399,6 +400,37 @@ def read_people(data: AnyData, tables: Tables | None, columns: Sequence[str]) ->
     return People(found, {}, (), rows.title, rows.notes, True)
 
 
+def check_leaked(compromised: float, people: int, is_shard: bool = True) -> None:
+    """Refuse a compromised fraction that leaves too few records on either side (spec predictability, section 9).
+
+    Parameters
+    ----------
+    compromised : float
+        α in (0, 1).
+    people : int
+        N.
+    is_shard : bool
+        Whether nobody leaks twice, so that at least two people must be left.
+
+    Raises
+    ------
+    ParameterError
+        Fewer than two records have leaked, or are left.
+    """
+    step = 10.0 ** (math.floor(math.log10(2 / people)) - 2)
+    least = math.ceil(2 / people / step - 1e-9) * step
+    leaked, left = compromised * people, (1 - compromised) * people
+    if leaked < 2 - 1e-9 or (is_shard and left < 2 - 1e-9):
+        few, what = (leaked, "have leaked") if leaked < 2 else (left, "are left")
+        upper = f"{1 - least:g}" if is_shard else "below 1"
+        raise ParameterError(
+            f"The compromised fraction must lie between {least:g} and {upper} for {people:,} people, so that at least "
+            f"2 records have leaked{' and 2 are left' if is_shard else ''}; with {compromised:g} only {few:.2g} "
+            f"{what}.",
+            field="compromised",
+        )
+
+
 # --- words ---------------------------------------------------------------------------------------------------
 
 NOT_PRIVATE = "γ itself is computed from the table and not private: use it to choose the noise, do not publish it."
@@ -422,11 +454,16 @@ SHARED_NOISE = (
     "which is a valid but much looser bound at the same noise."
 )
 
+TARGET_LEFT = "The attacker predicts the mean of the question over the people whose records have not leaked."
+TARGET_ALL = (
+    "The attacker predicts the mean of the question over everybody: draws with replacement leave nobody out for good, "
+    "and the formulas suppose that far fewer records leak than there are people."
+)
 ASSUMPTIONS = (
     "The attacker knows how the release is computed, how large the noise is and, of the leaked records, everything.",
     "Leaked records are drawn at random as said; the formulas are for large samples, with far more leaked records than "
     "published numbers.",
-    "The attacker predicts the mean of the question over the people whose records have not leaked.",
+    TARGET_LEFT,
     READING,
     NOT_PRIVATE,
 )
@@ -434,15 +471,20 @@ ASSUMPTIONS = (
 _EQUALS_ONE = re.compile(r"(?<![\w`])([^\W\d]\w*) = 1(?![\w.])")
 
 
-def question_words(text: str) -> str:
-    """Return a condition as it stands on a chart: ``smoker = 1`` becomes ``smoker``.
+def question_words(text: str, table: Mapping[str, NDArray[Any]]) -> str:
+    """Return a condition as it stands on a chart: ``smoker = 1`` becomes ``smoker`` if smoker is only ever 0 or 1.
 
     Examples
     --------
-    >>> question_words("smoker = 1"), question_words("smoker = 1 and visits = 12")
-    ('smoker', 'smoker and visits = 12')
+    >>> people = {"smoker": np.array([0, 1]), "visits": np.array([1, 4])}
+    >>> question_words("smoker = 1 and visits = 1", people)
+    'smoker and visits = 1'
     """
-    return _EQUALS_ONE.sub(r"\1", text)
+    return _EQUALS_ONE.sub(lambda found: found[1] if _is_yes_no(table.get(found[1])) else found[0], text)
+
+
+def _is_yes_no(values: NDArray[Any] | None) -> bool:
+    return values is not None and values.dtype.kind in "buif" and bool(np.isin(values, (0, 1)).all())
 
 
 def data_notes(people: People) -> tuple[Note, ...]:
@@ -469,6 +511,8 @@ __all__ = [
     "PRINTED_LOOSE",
     "READING",
     "SHARED_NOISE",
+    "TARGET_ALL",
+    "TARGET_LEFT",
     "AnyData",
     "Clinic",
     "ColumnsOf",
@@ -483,6 +527,7 @@ __all__ = [
     "Population",
     "PopulationSize",
     "TwentyPeople",
+    "check_leaked",
     "data_notes",
     "question_words",
     "read_people",

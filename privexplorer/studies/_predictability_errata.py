@@ -138,7 +138,11 @@ def _equal_noise() -> Erratum:
     found = pr.regression_accuracy(release, small.TABLE, 0.5)
     matched = pr.equal_predictability(summary, release.gram, summary.sandwich, np.eye(2), 0.7)
     return Erratum(
-        "E14", "after Lem 4.5", "isotropic over calibrated error", found.isotropic / found.calibrated, matched.ratio
+        "E14",
+        "after Lem 4.5",
+        "isotropic over calibrated error (equal σ² = 0.5; equal γ, calibrated σ² = 1.04)",
+        found.isotropic / found.calibrated,
+        matched.ratio,
     )
 
 

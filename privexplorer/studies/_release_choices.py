@@ -548,7 +548,7 @@ def parse_bounds(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
 
 
 TYPED_HINT = (
-    "in what you type, texts need quotation marks, such as \"east\", and names of columns with blanks or commas back "
+    'in what you type, texts need quotation marks, such as "east", and names of columns with blanks or commas back '
     "quotes, such as `hours per week`"
 )
 
@@ -623,8 +623,10 @@ __all__ = [
     "ANY",
     "DELTA",
     "MODELS",
+    "MOST_TIED",
     "NUMERIC",
     "SIGNS",
+    "TYPED_HINT",
     "BiasedDraws",
     "Leak",
     "LeakChoice",
@@ -641,9 +643,7 @@ __all__ = [
     "PublishedRegression",
     "Question",
     "QuestionChoice",
-    "MOST_TIED",
     "StickyDraws",
-    "TYPED_HINT",
     "TwoConditions",
     "TypedQuestion",
     "column_field",

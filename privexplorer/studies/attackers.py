@@ -13,7 +13,7 @@ import pandas as pd
 from privexplorer import predictability as pr
 from privexplorer.arrays import FloatArray
 from privexplorer.data import Tables
-from privexplorer.errors import DataError, ParameterError
+from privexplorer.errors import DataError
 from privexplorer.records import Number, Scenario, Seed, Trials, field
 from privexplorer.simulation import block_rng
 from privexplorer.simulation.seeds import NOISE
@@ -27,6 +27,7 @@ from privexplorer.studies._predictability import (
     NoiseLevel,
     OwnTable,
     People,
+    check_leaked,
     data_notes,
     question_words,
     read_people,
@@ -211,12 +212,8 @@ class Attackers(Study[AttackersScenario]):
         people = read_people(scenario.data, tables, columns)
         fitted = scenario.published.record(people.table).fit(people.table)
         own = pr.query_set([scenario.question.expression(people.table)], people.table)
+        check_leaked(scenario.compromised, people.n)
         n = max(2, round(scenario.compromised * people.n))
-        if n >= people.n:
-            raise ParameterError(
-                f"At least one of the {people.n:,} people must not have leaked; choose a smaller compromised fraction.",
-                field="compromised",
-            )
         process = processes(scenario, people.table, people.n, n)
         theory, attacks = {}, {}
         answers = own.evaluate(people.table)
@@ -239,7 +236,7 @@ class Attackers(Study[AttackersScenario]):
         return Prepared(
             people=people.n,
             draws=n,
-            name=question_words(own.expressions[0].text),
+            name=question_words(own.expressions[0].text, people.table),
             notes=data_notes(people),
             theory=theory,
             attacks=attacks,
@@ -412,12 +409,12 @@ class Attackers(Study[AttackersScenario]):
         weighted, plain, seeming = prepared.checks
         return (
             Formula(
-                "Realised gain",
+                "Realised gain, in the limit of many records",
                 r"\frac{V_q r^2}{n_{\mathrm{eff}}},\quad n_{\mathrm{eff}}=\alpha(1-\alpha)N\ \text{(shard)},\ n\ "
                 r"\text{(draws)}",
                 rf"\text{{shard: }}n_{{\mathrm{{eff}}}}={shard.size.effective:.4g},\ "
                 rf"r^2={float(shard.r[0]) ** 2:.4g},\ \gamma={gains[SHARD]:.4g}",
-                "exact",
+                "heuristic",
                 "Thm 3.6, Cor 3.8 (derived)",
             ),
             Formula(
@@ -465,7 +462,8 @@ class Attackers(Study[AttackersScenario]):
         marks = []
         for role, name, label in looks:
             rows = result.series(name, PANELS["leak"])
-            if not len(rows) or not (rows["y"] > 0).any():
+            rows = rows[rows["y"] > 0]  # a note names those that gain nothing: the log scale has no place for them
+            if not len(rows):
                 continue
             ends = rows[["low", "high"]].to_numpy(dtype=np.float64)
             marks.append(

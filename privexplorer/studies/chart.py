@@ -147,6 +147,8 @@ class Panel:
     """The visitor's own value on the x axis, and the words beside it."""
     x: Axis | None = None
     y: Axis | None = None
+    marked: tuple[tuple[float, str], ...] = ()
+    """Further values on the x axis, each a vertical reference line with its words."""
     level_lines: tuple[tuple[float, str], ...] = ()
     """Horizontal reference lines with their words (a target, one)."""
 

@@ -24,6 +24,7 @@ from privexplorer.studies._predictability import (
     LinearPopulation,
     NoiseScaleChoice,
     TwentyPeople,
+    check_leaked,
     data_notes,
     read_people,
 )
@@ -277,6 +278,7 @@ class CompositionLedger(Study[CompositionLedgerScenario]):
 
     def assemble(self, scenario: CompositionLedgerScenario, prepared: Prepared, parts: Sequence[FloatArray]) -> Result:
         """Put both ledgers side by side."""
+        check_leaked(scenario.compromised, prepared.n)
         is_coarse = scenario.processed == "one"
         now, plain = self.ledgers(scenario, prepared, is_coarse), self.ledgers(scenario, prepared, False)
         frames = []
@@ -484,11 +486,11 @@ def _formulas(
             "Thm 3.6",
         ),
         Formula(
-            "Gains",
+            "Gains, in the limit of many records",
             r"\frac{\sigma_1^2-\sigma_{12}^2}{n_{\rm eff}}=\frac{\sigma_1^2-\sigma_2^2}{n_{\rm eff}}"
             r"+\frac{\sigma_2^2-\sigma_{12}^2}{n_{\rm eff}}",
             f"{gains} = {float(forward.total_gain[0]):.4g}",
-            "exact",
+            "heuristic",
             "Thm A.11 (derived)",
         ),
     ]

@@ -198,7 +198,14 @@ class DescentTapeStudy(Study[DescentScenario]):
                 found = pr.loss_sums(people.table, scenario.loss, record_of(scenario).design, fitted.coefficients)
                 loss = found.loss / found.count
         return Prepared(
-            sums, model, loss, why, people.n, question_words(asked.expressions[0].text), data_notes(people), far
+            sums,
+            model,
+            loss,
+            why,
+            people.n,
+            question_words(asked.expressions[0].text, people.table),
+            data_notes(people),
+            far,
         )
 
     def assemble(self, scenario: DescentScenario, prepared: Prepared, parts: Sequence[FloatArray]) -> Result:

@@ -16,10 +16,9 @@ from privexplorer.arrays import FloatArray
 from privexplorer.data import Tables
 from privexplorer.records import Scenario, Seed, Trials, field
 from privexplorer.studies import _leaks as leaking
-from privexplorer.studies._asking import Asked, log_loss_problem, summed
+from privexplorer.studies._asking import Asked, log_loss_problem, realised, summed
 from privexplorer.studies._predictability import (
     ABOUT_GROUPS,
-    ASSUMPTIONS,
     FRACTIONS,
     GAUSSIAN_ONLY,
     NOT_PRIVATE,
@@ -32,6 +31,7 @@ from privexplorer.studies._predictability import (
     LossChoice,
     NoiseScaleChoice,
     OwnTable,
+    check_leaked,
 )
 from privexplorer.studies._release_choices import (
     ANY,
@@ -50,7 +50,7 @@ from privexplorer.studies._release_choices import (
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
 from privexplorer.studies.chart import Axis, Bars, Chart, Line, Panel, Points, Role
 from privexplorer.studies.result import Card, Formula, Note, Result
-from privexplorer.studies.words import percent, plain_markdown, plus_minus, significant, with_unit
+from privexplorer.studies.words import percent, plain_markdown, significant, with_unit
 
 NOISE_POINTS = 61
 SHOWN_ALPHAS = np.concatenate([np.arange(0.02, 0.1, 0.01), np.arange(0.1, 0.991, 0.02)])
@@ -59,9 +59,12 @@ PRINTED, TIGHT, GAIN = "printed bound", "tightest bound", "realised gain"
 SCHWARZ, ATTACKER, ORACLE = "Cauchy-Schwarz bound", "simulated attacker", "simulated oracle"
 BEFORE, WITH = "no noise", "your noise"
 CLIPPED = (
-    "Under log loss answers are clipped to [τ, 1 − τ], τ half of the smaller of the shares of yes and no; the printed "
-    "H = 1/τ² supposes that the answers lie there, too, not the truth alone (corrected)."
+    "Under log loss the bounds take τ = min(p, 1 − p), as printed; H = 1/τ² supposes that the answers lie in "
+    "[τ, 1 − τ], too, not the truth alone (corrected). Answers scatter around the truth, so the simulated attacker is "
+    "clipped at half that τ."
 )
+HALF: tuple[tuple[float, str], ...] = ((0.5, "one half"),)
+"""Where the printed bound is lowest without noise."""
 TAIL = 0.05
 """Failure probability of the quoted high-probability bound."""
 
@@ -280,6 +283,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
     def assemble(self, scenario: PredictabilityScenario, prepared: Prepared, parts: Sequence[FloatArray]) -> Result:
         """Work out the curves for the present noise and leak, and tell them."""
         asked = prepared.asked
+        check_leaked(scenario.compromised, asked.n, isinstance(asked.leak, LeakedShard))
         moment = self.moment(scenario, asked)
         one = asked.summary.select(queries=[moment.place])
         attacks = None
@@ -304,9 +308,8 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         place = shown_place(scenario.shown, spectrum.r2())
         one = summary.select(queries=[place])
         mine = pr.noise_spectrum(one, law.covariance, multiplier)
-        tau = tau_of(scenario, one)
-        now = pr.from_spectrum(one, mine, size, multiplier, loss=scenario.loss, tau=tau)
-        clean = pr.from_spectrum(one, mine, size, multiplier, level=0.0, loss=scenario.loss, tau=tau)
+        now = pr.from_spectrum(one, mine, size, multiplier, loss=scenario.loss)
+        clean = pr.from_spectrum(one, mine, size, multiplier, level=0.0, loss=scenario.loss)
         std = math.sqrt(float(np.trace(law.covariance)) / law.covariance.shape[0])
         return Moment(place, size, law, now, clean, std, spectrum.r2(), spectrum.rho2)
 
@@ -333,7 +336,6 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
             np.square(stds),
             noise_scale=scenario.noise_scale,
             loss=scenario.loss,
-            tau=tau_of(scenario, one),
         )
         rows = curve_rows(stds, sweep)
         if attacks is not None:
@@ -353,7 +355,8 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         attacks: leaking.Attacks | None,
     ) -> list[Row]:
         """Curves against the compromised fraction, and the gain of all questions."""
-        alphas = SHOWN_ALPHAS[SHOWN_ALPHAS * asked.n >= 2]
+        few = np.minimum(SHOWN_ALPHAS, 1 - SHOWN_ALPHAS) if isinstance(asked.leak, LeakedShard) else SHOWN_ALPHAS
+        alphas = SHOWN_ALPHAS[few * asked.n >= 2 - 1e-9]
         sizes = [asked.size(float(alpha)) for alpha in alphas]
         levels = np.array([size.multiplier(scenario.noise_scale) for size in sizes])
         if isinstance(asked.leak, LeakedShard):
@@ -366,15 +369,12 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
                     moment.law.covariance,
                     noise_scale=scenario.noise_scale,
                     loss=scenario.loss,
-                    tau=tau_of(scenario, one),
                 ),
             )
         else:
             spectrum = pr.noise_spectrum(one, moment.law.covariance)
             found = [
-                pr.from_spectrum(
-                    one, spectrum, size, 1.0, level=float(level), loss=scenario.loss, tau=tau_of(scenario, one)
-                )
+                pr.from_spectrum(one, spectrum, size, 1.0, level=float(level), loss=scenario.loss)
                 for size, level in zip(sizes, levels, strict=True)
             ]
             rows = [
@@ -412,20 +412,29 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         yes_no = is_percent(asked, moment.place)
         name, n = asked.names[moment.place], now.size.effective
         start, end = float(now.variance_before[0]) / n, float(now.variance_after[0]) / n
-        before, after = error_text(start, yes_no), error_text(end, yes_no)
+        before = error_text(start, yes_no)
+        # a linear relation explains everything but rounding
+        after = "nothing" if start > 0 and end <= 1e-12 * start else error_text(end, yes_no)
+        is_printed = scenario.noise_scale == "paper" and moment.std > 0
         share, free = float(now.r[0] ** 2), float(clean.r[0] ** 2)
         _, paid, relative = asked.cost(moment.law.covariance)
         dp, dp_chip, dp_words = asked.differential_privacy(moment.law)
         if moment.std == 0:
             paid, relative = "nothing", "exact numbers"
         gamma = float(now.product[0])
+        among = "the people whose records have not leaked" if isinstance(asked.leak, LeakedShard) else asked.target
         cards = (
             Card(
-                "Attacker's error",
+                "Error, as printed" if is_printed else "Attacker's error",
                 after,
                 chip_of(f"{before} without"),
-                f"Typical error about “{name}” among the people whose records have not leaked, with and without your "
-                "release, for an attacker with very many records.",
+                f"Typical error about “{name}” for {among}, with and without your release, for an attacker with very "
+                "many records"
+                + (
+                    ", if the noise were drawn afresh for every record, as the printed formula counts it."
+                    if is_printed
+                    else "."
+                ),
             ),
             Card(
                 "Predictability γ",
@@ -439,10 +448,11 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         quoted = f"*{plain_markdown(name)}*"
         leak = f"{percent(scenario.compromised)} of {asked.n:,} records leaked"
         noise = f"noise of σ = {significant(moment.std, 2)}" if moment.std > 0 else "no noise"
+        counted = ", counting the noise as printed," if is_printed else ""
         gets = "hardly gets easier" if share < 0.005 else "gets easier"
         words = [
             f"With **{leak}** and {noise} on {plain_markdown(scenario.published.words)}, the question {quoted} {gets}: "
-            f"the attacker's typical error about the other people falls from {before} to **{after}**, "
+            f"the attacker's typical error about {asked.target}{counted} falls from {before} to **{after}**, "
             f"{percent(share)} of its squared error (with exact numbers {percent(free)})."
         ]
         words += self.which(asked, moment)
@@ -465,7 +475,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
             notes=self.notes(scenario, prepared, moment),
             formulas=formulas(scenario, asked, moment),
             assumptions=(
-                *ASSUMPTIONS, PRINTED_LOOSE, SHARED_NOISE, *((CLIPPED,) if scenario.loss == "log" else ()),
+                *asked.assumptions, PRINTED_LOOSE, SHARED_NOISE, *((CLIPPED,) if scenario.loss == "log" else ()),
             ),
             extra={
                 "place": moment.place, "names": asked.names, "std": moment.std, "n": asked.n,
@@ -504,18 +514,26 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         point = nearest_leak(attacks, scenario.compromised, asked.n)
         here = asked.size(float(attacks.counts[point] / asked.n))
         one = asked.summary.select(queries=[moment.place])
-        found = pr.predictability(one, here, moment.law.covariance, loss=scenario.loss)
+        # on the scale of the sentence that it follows
+        found = pr.predictability(
+            one, here, moment.law.covariance, noise_scale=scenario.noise_scale, loss=scenario.loss
+        )
+        gain = float(found.gain[0])
         rows = frame[(frame["panel"] == "fraction") & (frame["series"] == ATTACKER)]
         value, error = float(rows["y"].iloc[point]), float(rows["std_error"].iloc[point])
-        text, around = plus_minus(100 * value / float(found.gain[0]), 200 * error / float(found.gain[0]))
-        if 2 * error > float(found.gain[0]):  # the gain is far below what so many runs can tell
+        leaked = attacks.counts[point] / asked.n
+        stand = (
+            "" if attacks.counts[point] == round(scenario.compromised * asked.n)
+            else f" The simulated marks stand at the nearest simulated leak, {percent(leaked)} of the records."
+        )  # fmt: skip
+        if 2 * error > gain:  # the gain is far below what so many runs can tell
             return [
                 f"A real attacker must estimate its weights; the gain is too small to be seen in "
-                f"{attacks.before.shape[1]} simulated leaks."
+                f"{attacks.before.shape[1]} simulated leaks.{stand}"
             ]
         return [
-            f"A real attacker must estimate its weights: in {attacks.before.shape[1]} simulated leaks it realises "
-            f"{text} {around} % of that."
+            f"A real attacker must estimate its weights: in {attacks.before.shape[1]} simulated leaks it "
+            f"{realised(value, error, gain, 'of that')}.{stand}"
         ]
 
     def notes(self, scenario: PredictabilityScenario, prepared: Prepared, moment: Moment) -> tuple[Note, ...]:
@@ -545,8 +563,9 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         if view == "fraction":
             x = Axis("compromised fraction α", "linear", 0.0, 1.0, symbol="α")
             here: tuple[float, str] | None = (scenario.compromised, f"your α = {scenario.compromised:g}")
+            marked = HALF if abs(scenario.compromised - 0.5) > 0.005 else ()
         else:
-            view = "noise"
+            view, marked = "noise", ()
             x = Axis("noise σ on each number", "log", ends=("leaks more", "leaks less"), symbol="σ")
             std = result.extra["std"]
             here = (std, f"your σ = {significant(std, 2)}") if std > 0 else None
@@ -589,7 +608,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
             f"drop of the attacker's {'log loss, nats' if scenario.loss == 'log' else 'squared error'}, log scale",
             x,
             Axis("predictability γ", "log", lowest(frame) if view == "noise" else None, unit=unit, symbol="γ"),
-            (Panel(tuple(marks), here=here),),
+            (Panel(tuple(marks), here=here, marked=marked),),
         )
 
     def gains_chart(self, result: Result, x: Axis, here: tuple[float, str] | None, unit: str) -> Chart:
@@ -676,12 +695,6 @@ def laid_out(panels: Mapping[str, Sequence[Row]]) -> pd.DataFrame:
 def curve_rows(x: FloatArray, sweep: pr.Sweep) -> list[Row]:
     """Return the four curves of one question."""
     return [Row(name, x, getattr(sweep, at)[:, 0]) for name, at in CURVE_FIELDS.items()]
-
-
-def tau_of(scenario: PredictabilityScenario, one: pr.MomentSummary) -> float | None:
-    """Return the clipping level under log loss; none where nothing is clipped."""
-    level = leaking.clip_level(float(one.query_means[0]))
-    return level if scenario.loss == "log" and bool(one.query_binary[0]) and level > 0 else None
 
 
 def shown_place(shown: Asks, r2: FloatArray) -> int:
@@ -838,16 +851,16 @@ def formulas(scenario: PredictabilityScenario, asked: Asked, moment: Moment) -> 
             r"\frac{HV_q r}{n_{\mathrm{eff}}}\cdot\frac2\pi\left(\sqrt{1-r^2}+r\arcsin r\right)",
             rf"{float(now.product[0]):.4g}",
             "bound",
-            "derived, checked in tests/unit/predictability/test_bounds.py",
+            "derived, checked in tests/unit/predictability/test_predictability_bounds.py",
         ),
         Formula(
-            "Realised gain",
+            "Realised gain, in the limit of many records",
             r"\frac{V_q r^2}{n_{\mathrm{eff}}}"
             if scenario.loss == "squared"
             else r"\frac{V_q r^2}{2p(1-p)\,n_{\mathrm{eff}}}",
             rf"{float(now.gain[0]):.4g}",
-            "exact",
-            "derived, checked in tests/unit/predictability/test_bounds.py",
+            "heuristic",
+            "derived, checked in tests/unit/predictability/test_predictability_bounds.py",
         ),
         Formula(
             f"With probability {1 - TAIL:g}",

@@ -27,6 +27,7 @@ from privexplorer.studies._predictability import (
     LinearPopulation,
     NoiseScaleChoice,
     TwentyPeople,
+    check_leaked,
     data_notes,
     question_words,
     read_people,
@@ -194,7 +195,7 @@ class QueryFamilies(Study[QueryFamiliesScenario]):
     question: ClassVar[str] = "What if the attacker may choose the question?"
     lead: ClassVar[str] = (
         "A bound for one question says little about the worst of many. The price of a whole family, beside what the "
-        "worst question really gains."
+        "worst question gains in the limit of many records."
     )
     tab: ClassVar[str] = "Many questions"
     card: ClassVar[str] = "The worst of all linear questions, or of a list: bounds beside the simulated worst case."
@@ -274,7 +275,7 @@ class QueryFamilies(Study[QueryFamiliesScenario]):
         return Prepared(
             people.n,
             scenario.features,
-            tuple(question_words(str(text)) for text in list(texts)[:MOST_QUESTIONS]),
+            tuple(question_words(str(text), people.table) for text in list(texts)[:MOST_QUESTIONS]),
             linear,
             listed_,
             np.sqrt(np.maximum(np.diagonal(linear.sandwich), 0.0)),
@@ -328,6 +329,7 @@ class QueryFamilies(Study[QueryFamiliesScenario]):
 
     def assemble(self, scenario: QueryFamiliesScenario, prepared: Prepared, parts: Sequence[FloatArray]) -> Result:
         """Work out bounds and suprema for the present noise and family."""
+        check_leaked(scenario.compromised, prepared.n, scenario.shape != "finite")
         drawn = stacked(parts, scenario.trials)
         worked = self.work(scenario, prepared, drawn)
         bounds = self.list_rows if scenario.shape == "finite" else self.ball_rows
@@ -600,8 +602,8 @@ def _told(scenario: QueryFamiliesScenario, prepared: Prepared, worked: Worked) -
             f"process{'es' if finite.terms.shape[0] > 1 else ''}, {plain_markdown(prepared.published)} published: the "
             f"worst is “{plain_markdown(worst)}”. Covering all {whole(finite.pairs)} pairs costs "
             f"{ratio(finite.bound / alone) if alone else '1×'} the bound for that one alone, and a million pairs would "
-            f"cost {ratio((1 + math.log(4e6)) / (1 + math.log(4)))}. The worst question really gains "
-            f"**{significant(gain, 2)}** on average, under uniform draws."
+            f"cost {ratio((1 + math.log(4e6)) / (1 + math.log(4)))}. In the limit of many records the worst question "
+            f"gains **{significant(gain, 2)}** on average, under uniform draws."
         )
         cards = (
             Card("Theorem 5.1", significant(finite.bound), f"{whole(finite.pairs)} pairs"),
@@ -617,7 +619,8 @@ def _told(scenario: QueryFamiliesScenario, prepared: Prepared, worked: Worked) -
         f"Over all weighted sums of {plain_markdown(listed(prepared.features))} with "
         f"{'absolute weights' if shape == 'l1' else 'squared weights'} summing to at most "
         f"{significant(scenario.radius if shape == 'l1' else scenario.radius**2, 3)}, the worst question gains "
-        f"**{significant(gain, 2)}** on average when {plain_markdown(prepared.published)} is published. Theorem A.21 "
+        f"**{significant(gain, 2)}** on average, in the limit of many records, when "
+        f"{plain_markdown(prepared.published)} is published. Theorem A.21 "
         f"allows {significant(bound, 2)}, Theorem 5.2 {significant(loose, 2)}. Both grow like B²: printed with B "
         "alone, Theorem 5.2 is too small for large B (E6). "
         f"The readings: ρ¹ = {significant(family.rho1_cc, 3)}, 𝒢 = {significant(worked.complexity, 3)}, "

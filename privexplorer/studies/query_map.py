@@ -24,6 +24,7 @@ from privexplorer.studies._predictability import (
     NoiseLevel,
     NoiseScaleChoice,
     OwnTable,
+    check_leaked,
     data_notes,
     question_words,
     read_people,
@@ -186,7 +187,7 @@ class QueryMap(Study[QueryMapScenario]):
         texts = dict.fromkeys([*people.questions, *pr.candidate_queries(people.table, tuple(columns), MOST)])
         texts.pop(own.text, None)
         expressions = [own, pr.parse(f"`{FREED}`"), *(pr.parse(text) for text in list(texts)[: MOST - 2])]
-        words = [question_words(one.text) for one in expressions]
+        words = [question_words(one.text, table) for one in expressions]
         names = (words[0], f"{words[0]}, {FREED}", *words[2:])
         queries = pr.query_set(expressions, table, names)
         summaries = {name: pr.summarise(table, queries, release) for name, release in releases.items()}
@@ -195,6 +196,7 @@ class QueryMap(Study[QueryMapScenario]):
 
     def assemble(self, scenario: QueryMapScenario, prepared: Prepared, parts: Sequence[FloatArray]) -> Result:
         """Work out ρ, r and γ of every question and release."""
+        check_leaked(scenario.compromised, prepared.n)
         size = pr.shard_size(scenario.compromised, prepared.n)
         found = {
             name: pr.predictability(
@@ -327,7 +329,7 @@ class QueryMap(Study[QueryMapScenario]):
                 r"\frac{HV_q r}{n_{\mathrm{eff}}}\cdot\frac2\pi\left(\sqrt{1-r^2}+r\arcsin r\right)",
                 rf"{float(mine.product[0]):.4g}",
                 "bound",
-                "derived, checked in tests/unit/predictability/test_bounds.py",
+                "derived, checked in tests/unit/predictability/test_predictability_bounds.py",
             ),
         )
 

@@ -16,9 +16,8 @@ from privexplorer.data import Tables
 from privexplorer.errors import DataError
 from privexplorer.records import Scenario, Seed, Trials, field
 from privexplorer.studies import _leaks as leaking
-from privexplorer.studies._asking import Asked, Summed, summed
+from privexplorer.studies._asking import Asked, Summed, realised, summed
 from privexplorer.studies._predictability import (
-    ASSUMPTIONS,
     FRACTIONS,
     SHARED_NOISE,
     Clinic,
@@ -27,6 +26,7 @@ from privexplorer.studies._predictability import (
     LinearPopulation,
     NoiseScaleChoice,
     OwnTable,
+    check_leaked,
     question_words,
 )
 from privexplorer.studies._release_choices import (
@@ -47,7 +47,7 @@ from privexplorer.studies._release_choices import (
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
 from privexplorer.studies.chart import Axis, Chart, Line, Panel, Points
 from privexplorer.studies.result import Card, Formula, Note, Result, tidy
-from privexplorer.studies.words import percent, plain_markdown, plus_minus, ratio, significant
+from privexplorer.studies.words import percent, plain_markdown, ratio, significant
 
 BLOCK = 20
 SHARES = np.array([0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
@@ -192,7 +192,7 @@ class SubgroupLens(Study[SubgroupScenario]):
             groups.append(process.summarise(table, found.queries, found.fitted, inside))
         leaks, why = self.attackers(scenario, found, mine, members)
         return Prepared(
-            asked, question_words(expression.text), int(members.sum()), mine, np.array(sizes, dtype=np.float64),
+            asked, question_words(expression.text, table), int(members.sum()), mine, np.array(sizes, dtype=np.float64),
             tuple(groups), leaks, why,
         )  # fmt: skip
 
@@ -234,6 +234,7 @@ class SubgroupLens(Study[SubgroupScenario]):
     def assemble(self, scenario: SubgroupScenario, prepared: Prepared, parts: Sequence[FloatArray]) -> Result:
         """Work out γ for every group and assess the attackers."""
         asked = prepared.asked
+        check_leaked(scenario.compromised, asked.n, isinstance(asked.leak, LeakedShard))
         size = asked.size(scenario.compromised)
         law = asked.law([scenario.noise], size.multiplier(scenario.noise_scale))
         sigma = law.covariance
@@ -350,10 +351,9 @@ class SubgroupLens(Study[SubgroupScenario]):
             f"{percent(float(everybody.r[0]) ** 2)} for everybody."
         )
         if simulated is not None and gain > 0:
-            text, around = plus_minus(100 * simulated[0] / gain, 200 * simulated[1] / gain)
             words += (
-                f" In {runs} simulated leaks an attacker who must estimate its weights realises {text} {around} % "
-                "of the group's gain."
+                f" In {runs} simulated leaks an attacker who must estimate its weights "
+                f"{realised(simulated[0], simulated[1], gain, 'of the group’s gain')}."
             )
         return Result(
             study=self.id,
@@ -367,7 +367,7 @@ class SubgroupLens(Study[SubgroupScenario]):
             ),
             notes=self.notes(scenario, prepared, mine, everybody, law),
             formulas=formulas(mine, prepared, scenario),
-            assumptions=(*ASSUMPTIONS, SHARED_NOISE),
+            assumptions=(*asked.assumptions, SHARED_NOISE),
             extra={"share": share, "words": prepared.member_words, "order": scenario.order},
             runs=runs,
         )
@@ -449,10 +449,10 @@ def formulas(mine: pr.Predictability, prepared: Prepared, scenario: SubgroupScen
             "Thm A.1",
         ),
         Formula(
-            "Realised gain",
+            "Realised gain, in the limit of many records",
             r"\frac{V_{q''}r_G^2}{n_{\mathrm{eff}}}",
             rf"{float(mine.gain[0]):.4g}",
-            "exact",
-            "derived, checked in tests/unit/predictability/test_bounds.py",
+            "heuristic",
+            "derived, checked in tests/unit/predictability/test_predictability_bounds.py",
         ),
     )

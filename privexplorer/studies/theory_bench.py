@@ -14,10 +14,10 @@ from scipy.special import ndtr
 from privexplorer import predictability as pr
 from privexplorer.arrays import FloatArray, IntArray
 from privexplorer.data import Tables
-from privexplorer.errors import PrivExplorerError
+from privexplorer.errors import ParameterError, PrivExplorerError
 from privexplorer.records import Number, Scenario, Seed, Trials, field
 from privexplorer.simulation import block_rng
-from privexplorer.studies._predictability import READING, CompromisedFraction
+from privexplorer.studies._predictability import READING, CompromisedFraction, check_leaked
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
 from privexplorer.studies.chart import Axis, Bars, Chart, Line, Mark, Panel, Points, Role
 from privexplorer.studies.result import Card, Formula, Note, Result, tidy
@@ -29,6 +29,8 @@ SIZES = (50, 100, 200, 400, 800)
 """Sample sizes of the uniform law."""
 BAYES_SIZES = (50, 200, 800)
 """Sample sizes at which two answers are compared."""
+MOST_COMPROMISED = 0.98
+"""Compromised fraction up to which the smallest of them leaves somebody."""
 GRID = np.linspace(-2.0, 3.0, 9)
 """Values of θ of the uniform law."""
 PATH = 4_000
@@ -219,6 +221,15 @@ class TheoryBench(Study[TheoryBenchScenario]):
                 f"A limit law needs at least 20 leaked records; {scenario.compromised:g} of {scenario.people:,} people "
                 f"are {scenario.compromised * scenario.people:.3g}, so choose at least {least:,} people.",
             )
+        if scenario.compromised > MOST_COMPROMISED:
+            return (
+                f"Somebody must be left whom the attacker does not know: of samples of {BAYES_SIZES[0]} at a "
+                f"compromised fraction of {scenario.compromised:g} nobody is; choose at most {MOST_COMPROMISED:g}.",
+            )
+        try:
+            check_leaked(scenario.compromised, scenario.people)
+        except ParameterError as error:
+            return (str(error),)
         return ()
 
     # ---- prepare and blocks ----
@@ -247,11 +258,11 @@ class TheoryBench(Study[TheoryBenchScenario]):
             larger = crowd(people)
             growing.append((process_of(scenario, larger, size), larger["x"]))
         # a shard has no longer path than its people: then one order of all of them
-        length = min(PATH, scenario.people) if scenario.process == "shard" else PATH
-        walk: pr.Process = (
-            process_of(scenario, table, length)
-            if scenario.process != "shard"
-            else pr.ShardProcess(scenario.people, (length - 1) / scenario.people)
+        path_rng = block_rng(scenario.seed, 0, 7)
+        path = (
+            path_rng.permutation(scenario.people)[:PATH]
+            if scenario.process == "shard"
+            else process_of(scenario, table, PATH).sample(1, path_rng)[0]
         )
         system = system_of(scenario, summary, law.covariance, process)
         weights, lowest = dragged_variances(system)
@@ -265,7 +276,7 @@ class TheoryBench(Study[TheoryBenchScenario]):
             looked_at=table["x"],
             wrong=float(both[0][0] / both[1][0]),
             growing=tuple(growing),
-            path=walk.sample(1, block_rng(scenario.seed, 0, 7))[0],
+            path=path,
             system=system,
             weights=weights,
             lowest=lowest,
@@ -440,6 +451,10 @@ class TheoryBench(Study[TheoryBenchScenario]):
     ) -> Result:
         """Put the comparison into words."""
         variances = {name: float(np.mean(np.square(values))) for name, values in standard.items()}
+        errors = {
+            name: float(np.square(values).std(ddof=1)) / math.sqrt(runs) if runs > 1 else math.inf
+            for name, values in standard.items()
+        }
         error = math.sqrt(2.0 / runs)
         off = [name for name, value in variances.items() if abs(value - 1.0) > 4.5 * error + 0.04]
         checks = prepared.checks
@@ -460,11 +475,7 @@ class TheoryBench(Study[TheoryBenchScenario]):
                 + (", as it must be with the factor left out. " if scenario.factor == "left out" else ". ")
             )
         else:
-            lines += (
-                "All four statistics have the variance that the theory says: over theory "
-                f"{significant(min(variances.values()), 3)} to {significant(max(variances.values()), 3)}, each "
-                f"±\u00a0{significant(2 * error, 1)}. "
-            )
+            lines += agreement(variances, errors, prepared.process.draws)
         lines += (
             f"A weight dragged {percent(scenario.drag)} of the way to Ω has {significant(cost, 3)} times the variance "
             "of the efficient one."
@@ -516,6 +527,40 @@ class TheoryBench(Study[TheoryBenchScenario]):
     def chart(self, result: Result, view: str) -> Chart:
         """Describe one of the seven views."""
         return CHARTS[view](result)
+
+
+def agreement(variances: Mapping[str, float], errors: Mapping[str, float], records: int) -> str:
+    """Say which variances over theory agree with 1, and by how many standard errors others miss it.
+
+    Examples
+    --------
+    >>> agreement({"a": 0.93, "b": 1.01}, {"a": 0.03, "b": 0.03}, 300).split(": ")[1]
+    'that of the a is 0.930, 2.3 standard errors below, by chance or because 300 records are few for a limit law. '
+    """
+    low, high = significant(min(variances.values()), 3), significant(max(variances.values()), 3)
+    away = {
+        name: (value - 1.0) / errors[name]
+        for name, value in variances.items()
+        if value > 0 and abs(value - 1.0) > 2 * errors[name]
+    }
+    if not away:
+        wide = significant(2 * max(errors.values()), 1)
+        return (
+            f"All four statistics have the variance that the theory says, within two standard errors: over theory "
+            f"{low} to {high}, each ±\u00a0{wide} at most. "
+        )
+    told = listed(
+        [
+            f"that of the {name} is {significant(variances[name], 3)}, {abs(steps):.1f} standard errors "
+            f"{'above' if steps > 0 else 'below'}"
+            for name, steps in away.items()
+        ]
+    )
+    others = len(variances) - len(away)
+    return (
+        f"{others} of {len(variances)} statistics have the variance that the theory says, within two standard errors "
+        f"of 1 over theory: {told}, by chance or because {whole(records)} records are few for a limit law. "
+    )
 
 
 PROCESS_WORDS = {

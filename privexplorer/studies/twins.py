@@ -447,7 +447,8 @@ def ceiling(edits: FloatArray, epsilons: FloatArray) -> tuple[FloatArray, FloatA
 
     Changing d records changes the odds of any answer by at most e^(εd) (Lemma 2), so the answers to two such samples
     are at total variation at most tanh(εd/2); a test is right with chance (1 + TV)/2 at most, and total variation is
-    at most its average over any way of pairing the samples. Derived, checked in tests/unit/studies/test_twins.py.
+    at most its average over any way of pairing the samples. Derived, checked in
+    tests/unit/studies/test_twins_study.py.
     """
     means, errors = mean_and_error(np.tanh(edits[:, None] * epsilons[None, :] / 2))
     return 0.5 + 0.5 * means, 0.5 * errors

@@ -25,6 +25,7 @@ from privexplorer.studies._predictability import (
     LinearPopulation,
     NoiseScaleChoice,
     OwnTable,
+    check_leaked,
 )
 from privexplorer.studies._release_choices import (
     DELTA,
@@ -191,6 +192,7 @@ class UtilityFrontier(Study[FrontierScenario]):
     def assemble(self, scenario: FrontierScenario, prepared: Prepared, parts: Sequence[FloatArray]) -> Result:
         """Work out both curves and match them."""
         asked = prepared.asked
+        check_leaked(scenario.compromised, asked.n)
         size = asked.size(scenario.compromised)
         nu = size.multiplier(scenario.noise_scale)
         one = turned(asked.summary, scenario.angle)

@@ -373,7 +373,7 @@ def test_refusals_of_noise(crowd: dict[str, Any]) -> None:
         (lambda: pr.LinearRegression().sensitivity(5, {}, "l1"), UnsupportedCombination, "without limit"),
         (lambda: pr.Mean(columns=("a",)).sensitivity(5, {}, "l1"), ParameterError, "public bounds of 'a'"),
         (lambda: pr.Mean(columns=("a",)).sensitivity(5, {"a": (1, 0)}, "l1"), ParameterError, "must be below"),
-        (lambda: pr.GivenCovariance(entries=(1.0, 2.0)).law(setting), ParameterError, "2 is not such a number"),
+        (lambda: pr.GivenCovariance(entries=(1.0, 2.0)).law(setting), ParameterError, "4 times 4 = 16; 2 are given"),
         (lambda: pr.GivenCovariance.of(np.eye(2)).law(setting), ParameterError, "4 × 4 matrix.*it is 2 × 2"),
         (lambda: pr.Calibrated.for_factor(0.0), ParameterError, "at most 1; it is 0"),
         (
