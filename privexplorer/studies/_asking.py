@@ -247,7 +247,9 @@ def summed(
     try:
         people = read_people(data, tables, columns)
     except DataError as error:
-        if error.field != "column" or not any(is_typed(part) for part in (published, *questions)):
+        parts: tuple[Published | Question, ...] = (published, *questions)
+        typed = [name for part in parts if is_typed(part) for name in part.reads]
+        if error.field != "column" or not any(f"“{name}”; " in str(error) for name in typed):
             raise
         raise DataError(f"{str(error).removesuffix('.')}; {TYPED_HINT}.", field="column") from error
     if prepared:

@@ -422,9 +422,9 @@ def check_leaked(compromised: float, people: int, is_shard: bool = True) -> None
     leaked, left = compromised * people, (1 - compromised) * people
     if leaked < 2 - 1e-9 or (is_shard and left < 2 - 1e-9):
         few, what = (leaked, "have leaked") if leaked < 2 else (left, "are left")
-        upper = f"{1 - least:g}" if is_shard else "below 1"
+        allowed = f"lie between {least:g} and {1 - least:g}" if is_shard else f"be at least {least:g}"
         raise ParameterError(
-            f"The compromised fraction must lie between {least:g} and {upper} for {people:,} people, so that at least "
+            f"The compromised fraction must {allowed} for {people:,} people, so that at least "
             f"2 records have leaked{' and 2 are left' if is_shard else ''}; with {compromised:g} only {few:.2g} "
             f"{what}.",
             field="compromised",

@@ -61,6 +61,8 @@ BIASES = np.linspace(-3.0, 3.0, 25)
 LONG_RUN, SHORT = "all lags (long run)", "lag 0, as printed"
 PANELS = {"leak": "by leak", "stay": "sticky walk", "weight": "weights", "people": "effective people"}
 WEIGHT_BINS = 30
+ORDER = (SHARD, UNIFORM, BIASED, ADVERSARY, LAG_ZERO, STICKY)
+"""Leaks from left to right."""
 
 
 class AttackersScenario(Scenario):
@@ -459,12 +461,20 @@ class Attackers(Study[AttackersScenario]):
         ]
         if scenario.curves == "all":
             looks += [("upper bound", SCHWARZ, "Cauchy-Schwarz"), ("data", ORACLE, "oracle")]
-        marks = []
-        for role, name, label in looks:
+        found = {}
+        for _, name, _ in looks:
             rows = result.series(name, PANELS["leak"])
             rows = rows[rows["y"] > 0]  # a note names those that gain nothing: the log scale has no place for them
-            if not len(rows):
+            if len(rows):
+                found[name] = rows
+        shown = {str(x) for rows in found.values() for x in rows["x"]}
+        marks: list[Any] = []
+        for role, name, label in looks:
+            if name not in found:
                 continue
+            rows = found[name]
+            if not marks:  # the first mark lists all leaks in order; the last one has every mark, so names stand there
+                rows = rows.set_index("x").reindex([x for x in ORDER if x in shown]).reset_index()
             ends = rows[["low", "high"]].to_numpy(dtype=np.float64)
             marks.append(
                 Points(

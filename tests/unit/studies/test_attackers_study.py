@@ -145,3 +145,19 @@ def test_what_does_not_go_together() -> None:
     assert "no column “ward”" in STUDY.check(scenario.model_copy(update={"group_column": "ward"}), None)[0]
     with pytest.raises(DataError, match="between 2 and 100 groups"):
         STUDY.prepare(scenario.model_copy(update={"weight_column": "weight", "group_column": "y"}), None)
+
+
+def test_leaks_without_a_gain_are_left_out_and_the_last_one_has_every_mark() -> None:
+    """Names stand beside the last leak, so nothing may be missing there."""
+    result = STUDY.run(make(trials=60))
+    simulated = result.series(FEASIBLE).set_index("x")["y"]
+    assert simulated.loc[ADVERSARY] < 0
+    marks = STUDY.chart(result, "leak").panels[0].marks
+    assert ADVERSARY not in {x for mark in marks for x in mark.x}
+    assert any(ADVERSARY in note.text for note in result.notes)
+    result.frame.loc[(result.frame["series"] == FEASIBLE) & (result.frame["x"] == ADVERSARY), "y"] = 1e-3
+    marks = STUDY.chart(result, "leak").panels[0].marks
+    assert list(marks[0].x) == [SHARD, UNIFORM, BIASED, ADVERSARY, LAG_ZERO, STICKY]
+    assert all(STICKY in mark.x for mark in marks)
+    for mark in marks:
+        assert np.isfinite(mark.y[list(mark.x).index(STICKY)])

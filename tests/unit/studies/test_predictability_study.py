@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,24 @@ import pytest
 
 from privexplorer import predictability as pr
 from privexplorer.errors import DataError, PrivExplorerError
+from privexplorer.figures import draw
 from privexplorer.simulation import block_rng
 from privexplorer.studies import _leaks as leaking
 from privexplorer.studies import study
-from privexplorer.studies._predictability import FRACTIONS, Clinic, LinearPopulation, OwnTable, TwentyPeople
+from privexplorer.studies._asking import realised
+from privexplorer.studies._predictability import (
+    FRACTIONS,
+    TARGET_ALL,
+    TARGET_LEFT,
+    Clinic,
+    LinearPopulation,
+    OwnTable,
+    TwentyPeople,
+)
 from privexplorer.studies._release_choices import (
     BiasedDraws,
     LeakedDraws,
+    LeakedShard,
     NumberQuestion,
     OneCondition,
     PublishedMeans,
@@ -393,3 +405,147 @@ def test_the_study_is_what_the_catalogue_lists() -> None:
     assert isinstance(STUDY, PredictabilityStudy)
     with pytest.raises(DataError):
         STUDY.run(PredictabilityScenario(leak=BiasedDraws(column="ward")))
+
+
+# --- what the page must not claim ------------------------------------------------------------------------------
+
+
+def share_of_words(result: Any) -> float:
+    """Return the percentage in "it realises 47 ± 3 % of that"."""
+    found = re.search(r"it realises (\S+) ± \S+ % of that", result.shows)
+    assert found, result.shows
+    return float(found[1])
+
+
+def test_the_attackers_share_is_of_the_gain_in_the_sentence_on_either_scale(default: Any) -> None:
+    printed = STUDY.run(PredictabilityScenario(noise_scale="paper"))
+    simulated = series(printed, "fraction", ATTACKER).set_index("x")["y"].loc[0.3]
+    gain = STUDY.moment(printed.scenario, STUDY.prepare(printed.scenario, None).asked).now.gain[0]
+    assert share_of_words(printed) == pytest.approx(100 * simulated / gain, abs=1)
+    assert share_of_words(printed) == pytest.approx(47, abs=3)
+    assert share_of_words(default) == pytest.approx(104, abs=7)
+    twenty = STUDY.run(
+        PredictabilityScenario(
+            **{**TWENTY, "published": MEANS, "noise": pr.GivenCovariance(entries=(1.0, 0.3, 0.3, 2.0))}
+        )
+    )
+    assert share_of_words(twenty) == pytest.approx(24, abs=3)
+    assert printed.cards[0].label == "Error, as printed"
+    assert "counting the noise as printed" in printed.shows
+    assert default.cards[0].label == "Attacker's error"
+
+
+@pytest.mark.parametrize(("column", "share"), [("smoker", "73%"), ("visits", "19%")])
+def test_a_quantile_with_ties_is_refused(column: str, share: str) -> None:
+    with pytest.raises(PrivExplorerError, match=f"is not smooth: {share} of the people have exactly"):
+        STUDY.run(PredictabilityScenario(published=PublishedQuantile(column=column), trials=16))
+
+
+@pytest.mark.parametrize(
+    ("people", "compromised", "leak", "words"),
+    [
+        (2_000, 0.0001, LeakedShard(), "between 0.001 and 0.999 for 2,000 people, .*only 0.2 have leaked"),
+        (2_000, 0.9999, LeakedShard(), "only 0.2 are left"),
+        (2_000, 0.0009, LeakedDraws(), "at least 0.001 for 2,000 people, .*only 1.8 have leaked"),
+        (442, 0.0045, LeakedShard(), "between 0.00453 and 0.99547"),
+    ],
+)
+def test_too_few_records_are_refused_with_the_allowed_range(
+    people: int, compromised: float, leak: Any, words: str
+) -> None:
+    scenario = PredictabilityScenario(data=Clinic(people=people), compromised=compromised, leak=leak, trials=16)
+    with pytest.raises(PrivExplorerError, match=words):
+        STUDY.run(scenario)
+
+
+@pytest.mark.parametrize("compromised", [0.001, 0.999])
+def test_the_ends_of_the_range_are_answered(compromised: float) -> None:
+    result = STUDY.run(PredictabilityScenario(compromised=compromised, trials=16))
+    assert math.isfinite(result.frame["y"].sum())
+
+
+@pytest.mark.parametrize("name", ["subgroup-lens", "utility-frontier", "composition-ledger", "query-map", "attackers"])
+def test_all_studies_of_a_release_refuse_a_fraction_of_a_record(name: str) -> None:
+    other: Any = study(name)
+    with pytest.raises(PrivExplorerError, match="2 records have leaked and 2 are left"):
+        other.run(other.scenario(compromised=0.0001))
+
+
+def test_the_page_says_at_which_leak_the_marks_stand(default: Any) -> None:
+    away = STUDY.run(PredictabilityScenario(compromised=0.33))
+    assert "stand at the nearest simulated leak, 30% of the records" in away.shows
+    assert "nearest simulated leak" not in default.shows
+
+
+def test_log_loss_bounds_take_the_smaller_share_as_clipping_level() -> None:
+    result = STUDY.run(PredictabilityScenario(loss="log", trials=16))
+    p = float(Clinic().table()["smoker"].mean())
+    bound = next(one for one in result.formulas if one.title == "Printed bound")
+    assert float(bound.numbers.split("=")[-1]) == pytest.approx(0.003423, rel=1e-3)
+    assert f"H={min(p, 1 - p) ** -2:.4g}" in result.formulas[1].numbers
+    assert any("clipped at half that τ" in text for text in result.assumptions)
+
+
+def test_a_walk_warns_too_and_asks_about_everybody(default: Any) -> None:
+    walk = STUDY.run(PredictabilityScenario(leak=StickyDraws(), trials=16))
+    assert any("n = 600 and N = 2,000" in note.text for note in walk.notes)
+    assert "error about everybody" in walk.shows
+    assert TARGET_ALL in walk.assumptions
+    assert TARGET_LEFT not in walk.assumptions
+    assert "error about the other people" in default.shows
+    assert TARGET_LEFT in default.assumptions
+
+
+def test_equals_one_is_dropped_for_yes_or_no_only() -> None:
+    result = STUDY.run(PredictabilityScenario(question=OneCondition(column="visits", value="1"), trials=16))
+    assert result.extra["names"][0] == "visits = 1"
+    assert "diabetic" in result.extra["names"]
+
+
+def test_an_exact_linear_relation_leaves_nothing() -> None:
+    result = STUDY.run(PredictabilityScenario(question=NumberQuestion(column="pressure"), noise=pr.NoNoise()))
+    assert "to **nothing**, 100%" in result.shows
+    assert "realises 100 ± 0 % of that" in result.shows
+
+
+def test_a_gain_that_chance_explains_is_said_in_words() -> None:
+    assert realised(-0.35, 0.27, 1.0, "of that") == "gains nothing that can be told from chance"
+    assert realised(0.35, 0.18, 1.0, "of that") == "gains nothing that can be told from chance"
+    assert realised(-0.35, 0.1, 1.0, "of that") == "loses by using the release"
+    assert realised(0.35, 0.1, 1.0, "of that") == "realises 35 ± 20 % of that"
+
+
+def test_typed_texts_without_quotes_are_explained() -> None:
+    with pytest.raises(PrivExplorerError, match=r'no column “east”.*need quotation marks, such as "east".*back quotes'):
+        STUDY.run(PredictabilityScenario(question=TypedQuestion(text="ward = east"), trials=16))
+    with pytest.raises(PrivExplorerError) as caught:
+        STUDY.run(PredictabilityScenario(question=OneCondition(column="east"), trials=16))
+    assert "quot" not in str(caught.value)
+    own = OwnTable()
+    for text, is_told in (("bmi = east", True), ("bmi > 30", False)):
+        # the second: what is published is not there
+        published = PublishedMeans(columns=("progression",) if is_told else ("pressure",))
+        with pytest.raises(PrivExplorerError) as caught:
+            STUDY.run(PredictabilityScenario(data=own, published=published, question=TypedQuestion(text=text)))
+        assert ("quotation marks" in str(caught.value)) == is_told
+
+
+def test_a_wrong_covariance_names_both_sizes() -> None:
+    for entries, words in (((1.0, 2.0, 3.0), "1 times 1 = 1; 3 are given"), ((1.0, 0, 0, 1.0), "1 × 1.*2 × 2")):
+        with pytest.raises(PrivExplorerError, match=words):
+            STUDY.run(PredictabilityScenario(noise=pr.GivenCovariance(entries=entries), trials=16))
+
+
+def test_one_half_is_marked_on_the_compromised_fraction(default: Any) -> None:
+    chart = STUDY.chart(default, "fraction")
+    assert chart.panels[0].marked == ((0.5, "one half"),)
+    figure = draw(chart)
+    assert [shape["x0"] for shape in figure.layout.shapes if shape["name"] == "here"] == [0.3, 0.5]
+    assert "one half" in str(figure.layout.annotations)
+    assert STUDY.chart(default, "noise").panels[0].marked == ()
+
+
+def test_the_realised_gain_is_told_as_a_limit(default: Any) -> None:
+    gain = next(one for one in default.formulas if one.title.startswith("Realised gain"))
+    assert gain.title == "Realised gain, in the limit of many records"
+    assert gain.status != "exact"

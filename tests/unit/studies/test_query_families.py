@@ -178,3 +178,10 @@ def test_refusals() -> None:
         ran(features=["income"])
     with pytest.raises(ParameterError, match="At most 12 columns"):
         ran(features=[f"x{place}" for place in range(13)])
+
+
+@pytest.mark.parametrize("shape", ["l2", "finite"])
+def test_the_worst_gain_is_told_as_a_limit(shape: str) -> None:
+    result = ran(shape=shape, trials=250)
+    assert "the limit of many records" in result.shows
+    assert "really" not in result.shows + QUESTION.lead

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from privexplorer.studies import study
+from privexplorer.studies._predictability_claims import TIMED_PEOPLE, TIMED_WIDTHS, times
 from privexplorer.studies._predictability_errata import errata
 from privexplorer.studies.chart import Line, Points
 from privexplorer.studies.result import Result
@@ -196,3 +197,19 @@ def test_marks_are_named_after_their_series(item: str) -> None:
     names = {mark.name for mark in chart.marks() if isinstance(mark, Line | Points)}
     assert names <= set(result.frame["series"])
     assert len(names) <= 4
+
+
+def test_ratios_of_calibrated_noise_name_the_noise_at_which_they_hold() -> None:
+    assert pytest.approx(1.04, abs=0.001) == 1 / 0.7**2 - 1
+    row = next(one for one in errata() if one.id == "E14")
+    assert "equal γ, calibrated σ² = 1.04" in row.quantity
+    assert "At equal γ, calibrated with σ² = 0.5, isotropic noise costs 0.846 times" in ran("R11").shows
+
+
+@pytest.mark.parametrize(("power", "holds"), [(1.3, True), (1.4, False)])
+def test_the_verdict_on_time_states_its_tolerance(power: float, holds: bool) -> None:
+    people, widths = (np.array(found, dtype=float) for found in (TIMED_PEOPLE, TIMED_WIDTHS))
+    found = times(np.concatenate([1e-6 * people**power, 1e-5 * widths**2])).verdicts
+    assert found[0].holds == holds
+    assert found[0].evidence == f"Measured slope {power:.2f}, against 1; times are rough, so it counts up to 1.35."
+    assert found[1].holds

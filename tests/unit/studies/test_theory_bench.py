@@ -35,6 +35,7 @@ from privexplorer.studies.theory_bench import (
     UNIFORM,
     UNWEIGHTED,
     WEIGHTED,
+    agreement,
     crowd,
     dragged_variances,
 )
@@ -200,3 +201,42 @@ def test_every_view_draws_its_own_rows(results: dict[str, Result]) -> None:
 def test_too_few_records_are_refused() -> None:
     with pytest.raises(ParameterError, match=r"at least 20 leaked records.*at least 400 people"):
         ran(people=100, compromised=0.05)
+
+
+@pytest.mark.parametrize(
+    ("people", "compromised", "words"),
+    [
+        (60, 0.999, "at most 0.98"),
+        (20_000, 0.999, "at most 0.98"),
+        (60, 0.98, "between 0.0334 and 0.9666 for 60 people.*only 1.2 are left"),
+    ],
+)
+def test_leaks_that_leave_nobody_are_refused(people: int, compromised: float, words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        ran(people=people, compromised=compromised)
+    with pytest.raises(ParameterError, match=r"50 known bits .* are 50 of N = 50"):
+        pr.bayes_against_gmm(50, 0.999)
+
+
+def test_the_path_of_a_shard_is_in_random_order(results: dict[str, Result]) -> None:
+    """In the order of the table, which is sorted by group, the first quarter would lie far below the mean."""
+    prepared = QUESTION.prepare(QUESTION.scenario(), None)
+    path = prepared.path
+    assert sorted(path) == list(range(1_000))
+    rising = float(np.mean(np.diff(path) > 0))
+    assert abs(rising - 0.5) < 4 * math.sqrt(1 / 12 / path.size)  # the variance of the number of rises is (n + 1)/12
+    rows = results["shard"].series(WEIGHTED, PANELS["path"][1]).set_index("x")["y"]
+    x = crowd(1_000)["x"]
+    assert float(rows.iloc[-1]) == pytest.approx(float(x.mean()))
+    early = rows.index.to_numpy()[np.argmin(np.abs(rows.index.to_numpy() - 250))]
+    assert abs(rows.loc[early] - x.mean()) < 4 * x.std() / math.sqrt(early)
+    assert abs(x[: int(early)].mean() - x.mean()) > 8 * x.std() / math.sqrt(early)
+
+
+def test_words_on_variances_agree_with_their_standard_errors() -> None:
+    fine = agreement({"a": 0.95, "b": 1.01}, {"a": 0.03, "b": 0.03}, 300)
+    assert "within two standard errors: over theory 0.950 to 1.01, each ±\u00a00.06 at most" in fine
+    off = agreement({"a": 0.928, "b": 1.01}, {"a": 0.029, "b": 0.03}, 300)
+    assert off.startswith("1 of 2 statistics")
+    assert "that of the a is 0.928, 2.5 standard errors below" in off
+    assert "300 records are few" in off
