@@ -16,7 +16,6 @@ import numpy as np
 from privexplorer import predictability as pr
 from privexplorer.arrays import FloatArray
 from privexplorer.data import Tables
-from privexplorer.errors import DataError
 from privexplorer.privacy import ApproxDP, PureDP
 from privexplorer.studies._predictability import (
     ASSUMPTIONS,
@@ -26,19 +25,17 @@ from privexplorer.studies._predictability import (
     People,
     data_notes,
     question_words,
-    read_people,
 )
 from privexplorer.studies._release_choices import (
     DELTA,
-    TYPED_HINT,
     Leak,
     LeakedShard,
     Published,
     Question,
     StickyDraws,
     epsilon_of_gaussian,
-    is_typed,
     parse_bounds,
+    people_of,
     sensitivities,
     size_of,
 )
@@ -244,14 +241,7 @@ def summed(
     """
     asked_about = [name for question in questions for name in question.reads]
     columns = tuple(dict.fromkeys((*published.reads, *asked_about, *leak.reads, *also)))
-    try:
-        people = read_people(data, tables, columns)
-    except DataError as error:
-        parts: tuple[Published | Question, ...] = (published, *questions)
-        typed = [name for part in parts if is_typed(part) for name in part.reads]
-        if error.field != "column" or not any(f"“{name}”; " in str(error) for name in typed):
-            raise
-        raise DataError(f"{str(error).removesuffix('.')}; {TYPED_HINT}.", field="column") from error
+    people = people_of(data, tables, columns, (published, *questions))
     if prepared:
         expressions, names = questions_of(people, questions[0], columns)
     else:
@@ -316,6 +306,19 @@ def realised(value: float, error: float, gain: float, whose: str) -> str:
     return f"realises {text} {wide} % {whose}"
 
 
+def marks_stand(leaked: int, compromised: float, people: int) -> str:
+    """Say at which leak the simulated marks stand, where that is not the visitor's.
+
+    Examples
+    --------
+    >>> marks_stand(600, 0.3, 2_000), marks_stand(600, 0.33, 2_000)
+    ('', ' The simulated marks stand at the nearest simulated leak, 30% of the records.')
+    """
+    if leaked == round(compromised * people):
+        return ""
+    return f" The simulated marks stand at the nearest simulated leak, {percent(leaked / people)} of the records."
+
+
 def log_loss_problem(loss: str, question: Any) -> tuple[str, ...]:
     """Return a sentence if log loss meets a question about numbers."""
     if loss == "log" and question.kind == "number":
@@ -333,6 +336,7 @@ __all__ = [
     "ask",
     "leak_warning",
     "log_loss_problem",
+    "marks_stand",
     "power",
     "questions_of",
     "realised",

@@ -103,6 +103,11 @@ def leak_counts(fractions: tuple[float, ...], people: int, moments: int, is_shar
     return np.unique(counts[(counts >= max(5, 2 * moments + 3)) & (counts <= most)]).astype(np.int64)
 
 
+def nearest(counts: IntArray, compromised: float, people: int) -> int:
+    """Return which simulated leak is nearest to a compromised fraction."""
+    return int(np.argmin(np.abs(np.log(counts / (compromised * people)))))
+
+
 def work(people: int, rows: int) -> int:
     """Return the number of products of one attack."""
     return people * rows * (rows + 2)
@@ -431,6 +436,7 @@ __all__ = [
     "clip_level",
     "leak_counts",
     "loss_drops",
+    "nearest",
     "oracle_weights",
     "prepare_leaks",
     "run_leaks",

@@ -14,10 +14,11 @@ import numpy as np
 from pydantic import Field
 
 from privexplorer import predictability as pr
-from privexplorer.errors import ParameterError, PrivExplorerError
+from privexplorer.data import Tables
+from privexplorer.errors import DataError, ParameterError, PrivExplorerError
 from privexplorer.privacy.mechanisms.gaussian import gaussian_delta
 from privexplorer.records import Number, Record, field
-from privexplorer.studies._predictability import AnyData, OwnTable
+from privexplorer.studies._predictability import AnyData, OwnTable, People, read_people
 from privexplorer.studies.words import listed, percent
 
 NUMERIC = ("number", "count", "binary")
@@ -570,6 +571,23 @@ def wrong_columns(data: AnyData, columns: Sequence[str], hint: str = "") -> tupl
     return ()
 
 
+def people_of(data: AnyData, tables: Tables | None, columns: Sequence[str], parts: Sequence[Any]) -> People:
+    """Return the people; where a column is not there that a typed part names, say how texts and names are typed.
+
+    Raises
+    ------
+    DataError
+        There is no such column, or no table.
+    """
+    try:
+        return read_people(data, tables, columns)
+    except DataError as error:
+        typed = [name for part in parts if is_typed(part) for name in part.reads]
+        if error.field != "column" or not any(f"“{name}”; " in str(error) for name in typed):
+            raise
+        raise DataError(f"{str(error).removesuffix('.')}; {TYPED_HINT}.", field="column") from error
+
+
 def problems_of(data: AnyData, parts: Sequence[Any], bounds: Sequence[str] = ()) -> tuple[str, ...]:
     """Return sentences about what does not go together in releases, questions and attackers."""
     columns: list[str] = []
@@ -651,6 +669,7 @@ __all__ = [
     "epsilon_of_gaussian",
     "is_typed",
     "parse_bounds",
+    "people_of",
     "problems_of",
     "sensitivities",
     "size_of",

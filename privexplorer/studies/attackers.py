@@ -30,7 +30,6 @@ from privexplorer.studies._predictability import (
     check_leaked,
     data_notes,
     question_words,
-    read_people,
 )
 from privexplorer.studies._release_choices import (
     ANY,
@@ -41,6 +40,7 @@ from privexplorer.studies._release_choices import (
     PublishedMeans,
     PublishedRegression,
     QuestionChoice,
+    people_of,
     problems_of,
     wrong_columns,
 )
@@ -211,7 +211,7 @@ class Attackers(Study[AttackersScenario]):
         columns = (
             *scenario.published.reads, *scenario.question.reads, scenario.weight_column, scenario.group_column,
         )  # fmt: skip
-        people = read_people(scenario.data, tables, columns)
+        people = people_of(scenario.data, tables, columns, (scenario.published, scenario.question))
         fitted = scenario.published.record(people.table).fit(people.table)
         own = pr.query_set([scenario.question.expression(people.table)], people.table)
         check_leaked(scenario.compromised, people.n)

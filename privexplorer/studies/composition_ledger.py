@@ -26,7 +26,6 @@ from privexplorer.studies._predictability import (
     TwentyPeople,
     check_leaked,
     data_notes,
-    read_people,
 )
 from privexplorer.studies._release_choices import (
     NumberQuestion,
@@ -38,6 +37,7 @@ from privexplorer.studies._release_choices import (
     PublishedRate,
     PublishedRegression,
     QuestionChoice,
+    people_of,
     problems_of,
 )
 from privexplorer.studies.base import Preset, Study
@@ -231,7 +231,7 @@ class CompositionLedger(Study[CompositionLedgerScenario]):
         """Read the people once."""
         releases = scenario.releases()
         columns = dict.fromkeys(name for one in (*releases, scenario.question) for name in one.reads)
-        people = read_people(scenario.data, tables, tuple(columns))
+        people = people_of(scenario.data, tables, tuple(columns), (*releases, scenario.question))
         expressions, names = questions_of(people, scenario.question, (), 1)
         stack = pr.fit_all([one.record(people.table) for one in releases], people.table)
         summary = pr.summarise(people.table, pr.query_set(expressions, people.table, names), stack)

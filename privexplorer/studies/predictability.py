@@ -16,7 +16,7 @@ from privexplorer.arrays import FloatArray
 from privexplorer.data import Tables
 from privexplorer.records import Scenario, Seed, Trials, field
 from privexplorer.studies import _leaks as leaking
-from privexplorer.studies._asking import Asked, log_loss_problem, realised, summed
+from privexplorer.studies._asking import Asked, log_loss_problem, marks_stand, realised, summed
 from privexplorer.studies._predictability import (
     ABOUT_GROUPS,
     FRACTIONS,
@@ -339,7 +339,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         )
         rows = curve_rows(stds, sweep)
         if attacks is not None:
-            point = nearest_leak(attacks, scenario.compromised, asked.n)
+            point = leaking.nearest(attacks.counts, scenario.compromised, asked.n)
             some = stds[2:-1:7]
             covariances = np.square(some)[:, None, None] * shape
             points = np.full(some.size, point)
@@ -480,7 +480,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
             extra={
                 "place": moment.place, "names": asked.names, "std": moment.std, "n": asked.n,
                 "point": None if attacks is None else float(
-                    attacks.counts[nearest_leak(attacks, scenario.compromised, asked.n)] / asked.n
+                    attacks.counts[leaking.nearest(attacks.counts, scenario.compromised, asked.n)] / asked.n
                 ),
             },
             runs=0 if attacks is None else int(attacks.before.shape[1]),
@@ -511,7 +511,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         theory = float(moment.now.gain[0])
         if not theory > 0:
             return []
-        point = nearest_leak(attacks, scenario.compromised, asked.n)
+        point = leaking.nearest(attacks.counts, scenario.compromised, asked.n)
         here = asked.size(float(attacks.counts[point] / asked.n))
         one = asked.summary.select(queries=[moment.place])
         # on the scale of the sentence that it follows
@@ -521,11 +521,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         gain = float(found.gain[0])
         rows = frame[(frame["panel"] == "fraction") & (frame["series"] == ATTACKER)]
         value, error = float(rows["y"].iloc[point]), float(rows["std_error"].iloc[point])
-        leaked = attacks.counts[point] / asked.n
-        stand = (
-            "" if attacks.counts[point] == round(scenario.compromised * asked.n)
-            else f" The simulated marks stand at the nearest simulated leak, {percent(leaked)} of the records."
-        )  # fmt: skip
+        stand = marks_stand(int(attacks.counts[point]), scenario.compromised, asked.n)
         if 2 * error > gain:  # the gain is far below what so many runs can tell
             return [
                 f"A real attacker must estimate its weights; the gain is too small to be seen in "
@@ -709,11 +705,6 @@ def shown_place(shown: Asks, r2: FloatArray) -> int:
         return 0
     order = np.argsort(-r2[1:], kind="stable") + 1
     return int(order[{"easiest": 0, "middle": order.size // 2, "least": -1}[shown]])
-
-
-def nearest_leak(attacks: leaking.Attacks, compromised: float, people: int) -> int:
-    """Return which simulated leak is nearest to a compromised fraction."""
-    return int(np.argmin(np.abs(np.log(attacks.counts / (compromised * people)))))
 
 
 def simulated(

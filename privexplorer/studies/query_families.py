@@ -30,7 +30,6 @@ from privexplorer.studies._predictability import (
     check_leaked,
     data_notes,
     question_words,
-    read_people,
 )
 from privexplorer.studies._release_choices import (
     NUMERIC,
@@ -39,6 +38,7 @@ from privexplorer.studies._release_choices import (
     PublishedChoice,
     PublishedMeans,
     PublishedRegression,
+    people_of,
     problems_of,
 )
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
@@ -246,7 +246,7 @@ class QueryFamilies(Study[QueryFamiliesScenario]):
     def prepare(self, scenario: QueryFamiliesScenario, tables: Tables | None) -> Prepared:
         """Read the people once."""
         wanted = dict.fromkeys((*scenario.features, *scenario.published.reads, *scenario.process.reads))
-        people = read_people(scenario.data, tables, tuple(wanted))
+        people = people_of(scenario.data, tables, tuple(wanted), (scenario.published,))
         table = dict(people.table)
         names = []
         for place, name in enumerate(scenario.features):

@@ -27,7 +27,6 @@ from privexplorer.studies._predictability import (
     check_leaked,
     data_notes,
     question_words,
-    read_people,
 )
 from privexplorer.studies._release_choices import (
     ANY,
@@ -36,6 +35,7 @@ from privexplorer.studies._release_choices import (
     ColumnNames,
     OneCondition,
     QuestionChoice,
+    people_of,
     problems_of,
 )
 from privexplorer.studies.base import Preset, Study
@@ -168,7 +168,7 @@ class QueryMap(Study[QueryMapScenario]):
     def prepare(self, scenario: QueryMapScenario, tables: Tables | None) -> Prepared:
         """Fit four releases and sum the people out for all questions."""
         columns = dict.fromkeys((scenario.outcome, *scenario.features, *scenario.question.reads, *scenario.also))
-        people = read_people(scenario.data, tables, tuple(columns))
+        people = people_of(scenario.data, tables, tuple(columns), (scenario.question,))
         table: dict[str, Any] = dict(people.table)
         model = {"features": scenario.features, "target": scenario.outcome, "intercept": scenario.intercept}
         fitted = pr.LinearRegression(**model).fit(table)

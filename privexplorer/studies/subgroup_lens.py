@@ -16,7 +16,7 @@ from privexplorer.data import Tables
 from privexplorer.errors import DataError
 from privexplorer.records import Scenario, Seed, Trials, field
 from privexplorer.studies import _leaks as leaking
-from privexplorer.studies._asking import Asked, Summed, realised, summed
+from privexplorer.studies._asking import Asked, Summed, marks_stand, realised, summed
 from privexplorer.studies._predictability import (
     FRACTIONS,
     SHARED_NOISE,
@@ -258,7 +258,7 @@ class SubgroupLens(Study[SubgroupScenario]):
         ]
         frame = tidy(rows).assign(low=np.nan, high=np.nan)
         runs = 0
-        simulated: tuple[float, float] | None = None
+        simulated: tuple[float, float, float, str] | None = None
         if prepared.leaks and parts:
             blocks = stacked(parts, scenario.trials)
             runs = int(blocks.shape[0])
@@ -272,7 +272,13 @@ class SubgroupLens(Study[SubgroupScenario]):
                     value, error, low, high = judged
                     made.append(tidy([(ATTACKER, [x], [value], [error])]).assign(low=low, high=high))
                     if leaks.is_group:
-                        simulated = value, error
+                        at = int(leaks.counts[leaking.nearest(leaks.counts, scenario.compromised, asked.n)])
+                        there = pr.predictability(
+                            summary, asked.size(at / asked.n), sigma, noise_scale=scenario.noise_scale
+                        )
+                        simulated = (
+                            value, error, float(there.gain[0]), marks_stand(at, scenario.compromised, asked.n)
+                        )  # fmt: skip
             frame = pd.concat([frame, *made], ignore_index=True)
         return self.told(scenario, prepared, frame, mine, everybody, law, simulated, runs)
 
@@ -287,7 +293,7 @@ class SubgroupLens(Study[SubgroupScenario]):
     ) -> tuple[float, float, float, float] | None:
         """Return gain, standard error and bootstrap interval of the simulated attacker at the nearest leak."""
         attacks = leaking.unpack(leaks, sums, 0)
-        point = int(np.argmin(np.abs(np.log(leaks.counts / (scenario.compromised * asked.n)))))
+        point = leaking.nearest(leaks.counts, scenario.compromised, asked.n)
         points, covariances = np.array([point]), sigma[None]
         nu = np.array([asked.size(float(leaks.counts[point]) / asked.n).noise_multiplier])
         oracle = leaking.oracle_weights(summary, 0, covariances, nu)
@@ -307,7 +313,7 @@ class SubgroupLens(Study[SubgroupScenario]):
         mine: pr.Predictability,
         everybody: pr.Predictability,
         law: pr.NoiseLaw,
-        simulated: tuple[float, float] | None,
+        simulated: tuple[float, float, float, str] | None,
         runs: int,
     ) -> Result:
         """Add cards, words and formulas."""
@@ -350,10 +356,11 @@ class SubgroupLens(Study[SubgroupScenario]):
             f"the release takes away {percent(float(mine.r[0]) ** 2)} of it, against "
             f"{percent(float(everybody.r[0]) ** 2)} for everybody."
         )
-        if simulated is not None and gain > 0:
+        if simulated is not None and simulated[2] > 0:
+            value, error, there, stand = simulated
             words += (
                 f" In {runs} simulated leaks an attacker who must estimate its weights "
-                f"{realised(simulated[0], simulated[1], gain, 'of the group’s gain')}."
+                f"{realised(value, error, there, 'of the group’s gain')}.{stand}"
             )
         return Result(
             study=self.id,

@@ -530,6 +530,18 @@ def test_typed_texts_without_quotes_are_explained() -> None:
         assert ("quotation marks" in str(caught.value)) == is_told
 
 
+@pytest.mark.parametrize("name", ["query-map", "composition-ledger", "attackers"])
+def test_other_studies_explain_typed_texts_of_a_table_too(name: str) -> None:
+    other: Any = study(name)
+    own = next(preset.scenario for preset in other.presets() if "diabetes" in preset.title or name[0] == "c")
+    scenario = own.model_copy(update={"data": OwnTable(), "question": TypedQuestion(text="progression = east")})
+    if name[0] == "c":
+        means = PublishedMeans(columns=("progression",))
+        scenario = scenario.model_copy(update={"first": means, "second": means, "third": means})
+    with pytest.raises(PrivExplorerError, match=r"no column “east”.*texts need quotation marks"):
+        other.run(scenario)
+
+
 def test_a_wrong_covariance_names_both_sizes() -> None:
     for entries, words in (((1.0, 2.0, 3.0), "1 times 1 = 1; 3 are given"), ((1.0, 0, 0, 1.0), "1 × 1.*2 × 2")):
         with pytest.raises(PrivExplorerError, match=words):

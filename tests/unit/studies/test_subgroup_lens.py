@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -152,3 +153,14 @@ def test_a_group_that_answers_alike_is_zero_with_a_note() -> None:
     assert result.series(YOURS)["y"].iloc[0] == 0.0
     assert any("nothing to predict" in note.text for note in result.notes)
     assert STUDY.chart(result, "").marks()
+
+
+def test_the_attackers_share_is_of_the_gain_at_its_own_leak() -> None:
+    """Halfway between two simulated leaks the same leaks are told; so is the share, and where they stand."""
+    words = {}
+    for compromised in (0.3, 0.33):
+        result = STUDY.run(SubgroupScenario(compromised=compromised))
+        words[compromised] = re.search(r"estimate its weights (.*)$", result.shows)
+    near, away = (found[1] for found in words.values() if found)
+    assert away == f"{near} The simulated marks stand at the nearest simulated leak, 30% of the records."
+    assert "realises" in near
