@@ -416,7 +416,7 @@ class Attackers(Study[AttackersScenario]):
                 r"\text{(draws)}",
                 rf"\text{{shard: }}n_{{\mathrm{{eff}}}}={shard.size.effective:.4g},\ "
                 rf"r^2={float(shard.r[0]) ** 2:.4g},\ \gamma={gains[SHARD]:.4g}",
-                "heuristic",
+                "limit",
                 "Thm 3.6, Cor 3.8 (derived)",
             ),
             Formula(

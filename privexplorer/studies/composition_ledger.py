@@ -490,7 +490,7 @@ def _formulas(
             r"\frac{\sigma_1^2-\sigma_{12}^2}{n_{\rm eff}}=\frac{\sigma_1^2-\sigma_2^2}{n_{\rm eff}}"
             r"+\frac{\sigma_2^2-\sigma_{12}^2}{n_{\rm eff}}",
             f"{gains} = {float(forward.total_gain[0]):.4g}",
-            "heuristic",
+            "limit",
             "Thm A.11 (derived)",
         ),
     ]

@@ -850,7 +850,7 @@ def formulas(scenario: PredictabilityScenario, asked: Asked, moment: Moment) -> 
             if scenario.loss == "squared"
             else r"\frac{V_q r^2}{2p(1-p)\,n_{\mathrm{eff}}}",
             rf"{float(now.gain[0]):.4g}",
-            "heuristic",
+            "limit",
             "derived, checked in tests/unit/predictability/test_predictability_bounds.py",
         ),
         Formula(

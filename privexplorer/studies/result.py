@@ -40,7 +40,7 @@ class Formula:
     title: str
     tex: str
     numbers: str = ""
-    status: Literal["exact", "bound", "shape only", "calibrated", "heuristic"] = "exact"
+    status: Literal["exact", "bound", "shape only", "calibrated", "limit", "heuristic"] = "exact"
     source: str = ""
 
 

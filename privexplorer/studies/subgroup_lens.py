@@ -459,7 +459,7 @@ def formulas(mine: pr.Predictability, prepared: Prepared, scenario: SubgroupScen
             "Realised gain, in the limit of many records",
             r"\frac{V_{q''}r_G^2}{n_{\mathrm{eff}}}",
             rf"{float(mine.gain[0]):.4g}",
-            "heuristic",
+            "limit",
             "derived, checked in tests/unit/predictability/test_predictability_bounds.py",
         ),
     )

@@ -23,6 +23,7 @@ STATUS = {
     "bound": "a bound with its constants",
     "shape only": "shape only: hidden constants are set to one",
     "calibrated": "our own calibrated constant",
+    "limit": "a limit for many records",
     "heuristic": "heuristic",
 }
 CAUTION = "Numbers here are for exploration, not for release: floating-point noise is not a hardened privacy mechanism."
