@@ -65,7 +65,7 @@ from privexplorer.causal import (
 from privexplorer.causal.geometric import GaussianLine, WeightedLaw, path_nodes, shift_check_gaussian
 from privexplorer.causal.operators import invert
 from privexplorer.studies._geometric import Rays
-from privexplorer.studies.words import listed, significant
+from privexplorer.studies.words import listed, significant, whole
 
 GOLD = 1e-9
 """Expected numbers have twelve digits."""
@@ -111,8 +111,22 @@ class Check:
     @property
     def evidence(self) -> str:
         """Both numbers in words."""
-        want, have = (listed([significant(one, 6) for one in row]) for row in (self.expected, self.found))
-        return f"At most {want}; found {have}." if self.at_most else f"Expected {want}; found {have}."
+        want, have = (listed([number(one) for one in row]) for row in (self.expected, self.found))
+        if not self.at_most:
+            return f"Expected {want}; found {have}."
+        above = "above it" if not self.holds else "not above it, but for rounding" if self.error else "not above it"
+        return f"The limit is {want}; found {have}, {above}."
+
+
+def number(value: float) -> str:
+    """Write a whole number as one, another with six digits.
+
+    Examples
+    --------
+    >>> number(29762.0), number(11.0), number(0.25), number(-20.17856)
+    ('29,762', '11', '0.250000', '−20.1786')
+    """
+    return whole(value) if value == round(value) and abs(value) < 1e6 else significant(value, 6)
 
 
 def _check(label: str, text: str, expected: Any, found: Any, tolerance: float = GOLD, at_most: bool = False) -> Check:
@@ -470,4 +484,4 @@ CLAIMS: dict[str, Callable[[], tuple[Check, ...]]] = {
 }
 """Claims by the name in the link."""
 
-__all__ = ["CLAIMS", "SIX_OUTCOMES", "SIX_SHOWN", "Check"]
+__all__ = ["CLAIMS", "SIX_OUTCOMES", "SIX_SHOWN", "Check", "number"]

@@ -41,6 +41,7 @@ WITHOUT_NUMBER = (
     ("E14", "A wrong sign, a missing 1/n and two wrong subscripts in proofs."),
     ("E15", "Unbiasedness of the cell mean holds given that the cell is not empty."),
     ("E17", "α = 1 is left out of (15); it is the case without privacy."),
+    ("E18", "Ex. 2 and 3 print capital X and D inside functions of (v, x), where small letters are meant."),
     ("E19", "“Smaller α is stricter” speaks of total variation only; see the privacy profile."),
     ("E20", "Assumption 2 asks more of general mechanisms than is needed."),
     ("E21", "The exponent of n is multiplied by 2a; “a loss of n²ᵃ” is printed."),
@@ -84,7 +85,7 @@ def _loose() -> Erratum:
     return Erratum(
         "E3",
         "(18)",
-        "upper bound on the variance, α = 0.2",
+        "upper bound on the variance, α = 0.2; the exact variance beside it",
         float(parts.printed_band(at)[1]),
         float(parts.variance(at)),
     )

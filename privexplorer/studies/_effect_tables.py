@@ -32,6 +32,12 @@ LAWS: dict[str, FiniteLaw] = {"A": LAW_A, "B": LAW_B}
 Quantity = Literal["coverage", "ratio", "bias"]
 Cell = tuple[float, float, float]
 """Bias, coverage and variance over bound; NaN where nothing is printed."""
+FAR = 3.0
+"""Standard errors of both simulations together that a recomputed number may be away."""
+WIDEST = 0.1
+"""A coverage or a bias is judged where :data:`FAR` standard errors are no wider than this."""
+WIDEST_RATIO = 0.5
+"""A variance over its bound: no wider than this share of the number itself."""
 NONE: Cell = (math.nan, math.nan, math.nan)
 
 
@@ -154,7 +160,7 @@ TABLES: dict[str, Table] = {
         (("likelihood", "coverage", "coverage"), ("likelihood", "ratio", "variance ÷ bound")),
         1_500,
         16,
-        96,
+        272,
     ),
     "law-c": Table(
         _law_c(),
@@ -162,8 +168,13 @@ TABLES: dict[str, Table] = {
         (
             ("param", "coverage", "two functions: coverage"),
             ("param", "ratio", "two functions: variance ÷ bound"),
+            ("param", "bias", "two functions: bias"),
             ("series", "coverage", "three functions: coverage"),
+            ("series", "ratio", "three functions: variance ÷ bound"),
+            ("series", "bias", "three functions: bias"),
             ("riesz", "coverage", "direct weights: coverage"),
+            ("riesz", "ratio", "direct weights: variance ÷ bound"),
+            ("riesz", "bias", "direct weights: bias"),
         ),
         1_000,
         1,
@@ -223,12 +234,31 @@ class Point:
     found: float
     printed_error: float
     found_error: float
+    widest: float
+    """A difference that has to be seen: runs that cannot see it judge nothing."""
+
+    @property
+    def error(self) -> float:
+        """Standard error of both simulations together."""
+        return math.hypot(self.printed_error, self.found_error)
+
+    @property
+    def told(self) -> bool:
+        """Whether :data:`FAR` standard errors are narrow enough to judge by."""
+        return FAR * self.error <= self.widest
+
+    @property
+    def verdict(self) -> str:
+        """Whether both agree: ``"holds"``, ``"does not hold"``, or ``"cannot be told"`` with so few runs."""
+        if not self.told:
+            return "cannot be told"
+        return "holds" if self.away <= FAR else "does not hold"
 
     @property
     def away(self) -> float:
         """How many standard errors of both together they are apart; half a unit of the last digit is free."""
         gap = max(abs(self.found - self.printed) - 0.0005, 0.0)
-        return gap / math.hypot(self.printed_error, self.found_error)
+        return gap / self.error
 
 
 def point(
@@ -252,12 +282,13 @@ def point(
         found, many = float(inside.mean()), int(counted.sum())
         share = (found * many + printed * table.source_runs) / (many + table.source_runs)
         errors = [math.sqrt(max(share * (1 - share), 1 / size) / size) for size in (table.source_runs, many)]
-        return Point(name, printed, found, errors[0], errors[1])
+        return Point(name, printed, found, errors[0], errors[1], WIDEST)
     centred = off - off.mean()
     spread = float(np.mean(centred**2)) * runs / (runs - 1)
     if quantity == "bias":
         each = math.sqrt(spread)
-        return Point(name, printed, float(off.mean()), each / math.sqrt(table.source_runs), each / math.sqrt(runs))
+        source, own = (each / math.sqrt(size) for size in (table.source_runs, runs))
+        return Point(name, printed, float(off.mean()), source, own, WIDEST)
     tail = max(3.0, float(np.mean(centred**4)) / float(np.mean(centred**2)) ** 2)
     found, shape = setting.n * spread / bound, math.sqrt(tail - 1)
     return Point(
@@ -266,7 +297,8 @@ def point(
         found,
         printed * shape / math.sqrt(table.source_runs),
         max(found, printed) * shape / math.sqrt(runs),
+        WIDEST_RATIO * printed,
     )
 
 
-__all__ = ["TABLES", "Point", "Quantity", "Setting", "Table", "draw", "point", "truth_and_bound"]
+__all__ = ["FAR", "TABLES", "WIDEST", "Point", "Quantity", "Setting", "Table", "draw", "point", "truth_and_bound"]
