@@ -346,7 +346,8 @@ class DoubleRobustness(Study[DoubleRobustnessScenario]):
         miss = float(miss_share(np.array([mine.total]), np.array([spread]), scenario.n)[0])
         column, row = int(np.argmin(np.abs(ODDS - odds))), int(np.argmin(np.abs(SHIFTS - shift)))
         simulated, around = plus_minus(100 * float(share[row, column]), 200 * float(error[row, column]))
-        sampling = math.sqrt(efficiency_bound(law, target, mechanism) / scenario.n)
+        sampling = spread / math.sqrt(scenario.n)
+        best = math.sqrt(efficiency_bound(law, target, mechanism) / scenario.n)
         off = wrong_propensity(law, scenario.shape, odds) - law.propensity
         off_size = math.sqrt(float(np.sum(law.p_x * off**2))) if odds else 0.0
         one_right = odds == 0 or shift == 0
@@ -359,7 +360,12 @@ class DoubleRobustness(Study[DoubleRobustnessScenario]):
                 f"truth {significant(target.value(law))}"[:18],
                 "Exact, from the product formula; the same with and without noise.",
             ),
-            Card("Sampling error", significant(sampling), "one s.e.", "Of the best estimate with this noise and n."),
+            Card(
+                "Sampling error",
+                significant(sampling),
+                "one s.e.",
+                f"Of the estimate with your errors in its models; with right models {significant(best)}.",
+            ),
             Card(
                 "Intervals that miss",
                 f"{simulated}%",
@@ -378,7 +384,7 @@ class DoubleRobustness(Study[DoubleRobustnessScenario]):
             "one of the two models is right, so the bias is **0**"
             if one_right and not scenario.share_error
             else f"the bias is **{significant(mine.total)}**, {significant(abs(mine.total) / sampling, 2)} standard "
-            "errors of the estimate"
+            "errors of the estimate with these models"
         )
         shows = (
             f"With the chance of treatment off by **{significant(off_size, 2)}** (root mean square) and the mean "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
@@ -255,6 +256,19 @@ class PrivateCurves(Study[PrivateCurvesScenario]):
             Preset("Weights of the effect", make(method=RepresenterCurve(), n=10_000)),
         )
 
+    def check(self, scenario: PrivateCurvesScenario, tables: Tables | None) -> tuple[str, ...]:
+        """Refuse more functions than the records can tell apart: J above n α² / 10 (spec section 3)."""
+        if isinstance(scenario.method, KernelCurve):
+            return ()
+        worth = scenario.n * scenario.keep_probability**2
+        if scenario.method.size <= max(worth / 10, 1):
+            return ()
+        most, plural = max(math.floor(worth / 10), 1), "s" if worth >= 20 else ""
+        return (
+            f"{scenario.method.size} functions are too many for n α² = {significant(worth)}; at most a tenth of it can "
+            f"be fitted, so choose {most} function{plural}, more people or more truth.",
+        )
+
     def blocks(self, scenario: PrivateCurvesScenario) -> int:
         """Return the number of blocks."""
         return blocks_for(scenario.trials, block_size(scenario.method))
@@ -382,7 +396,7 @@ class PrivateCurves(Study[PrivateCurvesScenario]):
         what = "weight of the treated" if isinstance(prepared.method, RepresenterCurve) else "mean outcome"
         cards = (
             Card(
-                "Private curve is off by",
+                "Private curve off by",
                 significant(miss(PRIVATE), 2),
                 "one data set",
                 "Root mean square over the values people have.",

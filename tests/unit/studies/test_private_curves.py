@@ -156,3 +156,19 @@ def test_every_view_is_drawn(default, series):
     ):
         for view in study.views:
             assert draw(study.chart(result, view)).data
+
+
+@pytest.mark.parametrize("method", [SeriesCurve(size=16), RepresenterCurve(size=10)])
+def test_more_functions_than_a_tenth_of_n_keep_squared_are_refused(method: SeriesCurve | RepresenterCurve) -> None:
+    scenario = PrivateCurvesScenario(method=method, n=100, keep_probability=0.1)
+    (said,) = study.check(scenario, None)
+    assert said.startswith(f"{method.size} functions are too many for n α² = 1.00;")
+    assert "choose 1 function, more people" in said
+    (wider,) = study.check(replace_n(scenario, 8_999), None)
+    assert "choose 8 functions" in wider
+    assert study.check(replace_n(scenario, 1_000 * method.size), None) == ()
+    assert study.check(PrivateCurvesScenario(n=100, keep_probability=0.1), None) == ()
+
+
+def replace_n(scenario: PrivateCurvesScenario, n: int) -> PrivateCurvesScenario:
+    return scenario.model_copy(update={"n": n})
