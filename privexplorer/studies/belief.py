@@ -227,7 +227,7 @@ class Belief(Study[BeliefScenario]):
                 ),
                 Card("Kept, given that", percent(float(kept[top])), f"shown {top}"),
                 Card(
-                    "Odds of the truth grow",
+                    "Odds of truth grow",
                     f"up to {ratio(grown)}" if math.isfinite(grown) else "without limit",
                     limit[:18],
                     "Odds that the shown value is true, after against before; ε bounds the factor by e^ε.",

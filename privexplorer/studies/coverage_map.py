@@ -442,7 +442,7 @@ class CoverageMap(Study[CoverageMapScenario]):
             (*zones(kappas, low, 1.0), *self.lines(result, "coverage")),
             "Coverage",
             y=Axis("coverage", "linear", low, 1.0),
-            level_lines=((scenario.level, f"meant: {percent(scenario.level)}"),),
+            level_lines=((scenario.level, percent(scenario.level)),),
         )
         second = Panel(
             (*zones(kappas, least, top), *self.lines(result, "variance")),
@@ -456,8 +456,9 @@ class CoverageMap(Study[CoverageMapScenario]):
             x,
             Axis("coverage"),
             (first, second),
-            columns=2,
+            columns=1,
             shared_y=False,
+            height=640,
             names=METHODS,
         )
 

@@ -132,16 +132,16 @@ class EffectPrice(Study[EffectPriceScenario]):
                     "of the same width.",
                 ),
                 Card(
-                    f"{n:,} people count as",
+                    "Your people count as",
                     effects.people_words(round(worth)),
                     "with open data",
-                    "Effective sample size n · σ²(1)/σ²(α).",
+                    f"Effective sample size of {n:,} people: n · σ²(1)/σ²(α).",
                 ),
                 Card(
-                    f"The {other_name}" if scenario.target == "ate" else f"The {other_name} (ATE)",
+                    "On the treated" if scenario.target == "ate" else "Average effect",
                     ratio(dearer),
                     "as many people",
-                    "The same price for the other effect.",
+                    f"The same price for the other effect, the {other_name}.",
                 ),
                 Card(
                     "Twice the people at",

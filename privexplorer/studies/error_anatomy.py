@@ -285,7 +285,7 @@ class ErrorAnatomy(Study[ErrorAnatomyScenario]):
         first, last = (blocks[:, 6, place] for place in (0, -1))
         left, right = float(np.sqrt(np.mean(first**2))), float(np.sqrt(np.mean(last**2)))
         cards = (
-            Card("Sum of the two exponents", f"{a + b:g}", "more than 1/2?", "Above it the bias vanishes."),
+            Card("Sum of exponents", f"{a + b:g}", "more than 1/2?", "Above it the bias vanishes."),
             Card("Bias × √n", trend.split(" like ")[0], trend.partition(" the ")[2][:18], "Along your two rates."),
             Card(
                 "Chance",

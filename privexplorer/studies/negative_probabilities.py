@@ -238,10 +238,11 @@ class NegativeProbabilities(Study[NegativeScenario]):
                     "Share of simulated samples of this size with a cell below zero.",
                 ),
                 Card(
-                    f"{_capital(TARGET_WORDS[scenario.target])}, repaired"[:40],
+                    "Effect, repaired",
                     _number(mended),
                     f"truth {significant(truth, 3)}",
-                    f"Standard error {_number(mended_error)}; after the likelihood repair.",
+                    f"{_capital(TARGET_WORDS[scenario.target])} after the likelihood repair, standard error "
+                    f"{_number(mended_error)}.",
                 ),
                 Card(
                     "As unmixed",
@@ -333,7 +334,8 @@ class NegativeProbabilities(Study[NegativeScenario]):
                 Axis("outcome · treatment · category", "category"),
                 Axis("share"),
                 tuple(panels),
-                columns=2,
+                columns=1,
+                height=160 + 170 * len(panels),
             )
         return Chart(
             "Unmixed and repaired shares of one sample",

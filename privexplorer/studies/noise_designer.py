@@ -249,7 +249,7 @@ class NoiseDesigner(Study[NoiseScenario]):
             frame=frame,
             cards=(
                 Card("Your noise costs", f"{ratio(price)} the people", f"at α = {keep:g}"),
-                Card("Level (total variation)", significant(mine.ltv()), "whatever the noise"),
+                Card("Level (variation)", significant(mine.ltv()), "whatever the noise", "Total-variation level."),
                 Card("Pure ε", words, "smaller: better" if finite else "δ = α for every ε"),
                 Card("δ at ε = 1", significant(at_one) if at_one > 0 else "0", f"at most α = {keep:g}"[:18]),
             ),
@@ -302,7 +302,7 @@ class NoiseDesigner(Study[NoiseScenario]):
                 "(15)",
             ),
             Formula(
-                "Total-variation level",
+                "Level (variation)",
                 r"\max_{x,x'}\tfrac12\sum_z|Q_{zx}-Q_{zx'}|=\alpha",
                 rf"{mine.finite().ltv():.6g}",
                 "exact",

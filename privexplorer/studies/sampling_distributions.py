@@ -207,19 +207,19 @@ class SamplingDistributions(Study[SamplingScenario]):
             frame=frame,
             cards=(
                 Card(
-                    "Noise ignored, off by",
+                    "Naive estimate off",
                     signed(limit - truth),
                     f"truth {significant(truth)}"[:18],
                     "Exact, for ever more people: more data make this estimate more certain, not less wrong.",
                 ),
                 Card(
-                    "Its 95% intervals hold",
+                    "Naive intervals hold",
                     percent(float(missed[point])),
                     "should be 95%",
                     "Share of studies in which the interval that ignores the noise holds the true effect.",
                 ),
                 Card(
-                    "Private intervals hold",
+                    "Private ones hold",
                     percent(cover),
                     f"± {percent(2 * around)}",
                     "Share of studies in which the private interval holds the true effect, ± two standard errors.",

@@ -336,15 +336,15 @@ class ScoreAmplification(Study[ScoreScenario]):
             frame=frame,
             cards=(
                 Card(
-                    "Typical private score",
+                    "Typical score",
                     significant(here),
                     f"{ratio(times)} the open one"[:18],
                     f"Standard deviation, exact for this law; {significant(typical)} among these people.",
                 ),
                 Card("Slope where kept", significant(1 / keep), "1/α"),
-                Card("Largest private score", significant(largest), "in absolute value"),
+                Card("Largest score", significant(largest), "in absolute value"),
                 Card(
-                    "People for the same ±",
+                    "People for same ±",
                     ratio(times**2),
                     f"{TARGET_SHORT[scenario.target]}, α = {keep:g}"[:18],
                     "Square of how many times as spread out the scores are.",

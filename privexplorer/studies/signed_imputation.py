@@ -253,7 +253,7 @@ class SignedImputation(Study[SignedScenario]):
             scenario=scenario,
             frame=frame,
             cards=(
-                Card("Weight of the shown value", significant(float(weights[shown])), f"shows {shown}"),
+                Card("Shown value’s weight", significant(float(weights[shown])), f"shows {shown}"),
                 Card("Smallest weight", significant(least), "below 0: taken off" if least < 0 else "none below 0"),
                 Card("Sum of the weights", significant(float(weights.sum())), "always 1"),
                 Card(
@@ -365,8 +365,8 @@ class SignedImputation(Study[SignedScenario]):
             scenario=scenario,
             frame=frame,
             cards=(
-                Card("Weight of the shown pair", significant(factor), "1/α"),
-                Card("Spread over the noise", significant(-(factor - 1.0)), "−(1 − α)/α"),
+                Card("Shown pair’s weight", significant(factor), "1/α"),
+                Card("Spread over noise", significant(-(factor - 1.0)), "−(1 − α)/α"),
                 Card("Sum of the weights", significant(float(weights.sum())), "always 1"),
             ),
             shows=(

@@ -22,7 +22,7 @@ def test_same_level_other_variance():
     assert rounded["like the population"] == 15.2
     assert (rounded["always 0"], rounded["always 1"], rounded["always 2"]) == (3.26, 2.14, 14.4)
     cards = {card.label: card.value for card in result.cards}
-    assert cards["Level (total variation)"] == "0.200"
+    assert cards["Level (variation)"] == "0.200"
     assert cards["Your noise costs"] == "18× the people"
 
 
