@@ -31,6 +31,8 @@ from privexplorer.studies.result import Card, Formula, Result, tidy
 from privexplorer.studies.words import significant, whole
 
 SIZES = np.unique(np.rint(np.geomspace(100, 1e6, 17)).astype(np.int64))
+ROOM = 1.5
+"""Factor by which the axis of n goes on beyond the numbers drawn."""
 STEPS = np.array([float(f"{value:.6g}") for value in np.geomspace(1e-4, 0.5, 22)])
 SHARES = np.round(np.linspace(0.0, 0.95, 20), 6)
 BLOCK = 4
@@ -410,10 +412,13 @@ class ErrorAnatomy(Study[ErrorAnatomyScenario]):
                 )
             title = "Without noise" if words == OPEN else f"With noise, α = {scenario.keep_probability:g}"
             panels.append(Panel(tuple(marks), title))
+        ns = np.concatenate([np.asarray(mark.x, dtype=np.float64) for panel in panels for mark in panel.marks])
+        # room at both ends, so that the last number of one panel keeps clear of the first of the next
+        low, high = float(ns.min()) / ROOM, float(ns.max()) * ROOM
         return Chart(
             "Parts of the error",
             "root mean square of √n × part, log scale",
-            Axis("sample size n, people", "log", symbol="n"),
+            Axis("sample size n, people", "log", low, high, symbol="n"),
             Axis("part", "log"),
             tuple(panels),
             columns=2,
