@@ -126,7 +126,7 @@ class Linear:
 
 @dataclass(frozen=True)
 class Legendre:
-    """Legendre polynomials, orthonormal on a public range.
+    """Legendre polynomials on a public range.
 
     Parameters
     ----------
@@ -134,9 +134,10 @@ class Legendre:
         The public range; values outside it are allowed, but the polynomials grow there.
     size : int
         Number K of polynomials, degrees 0 to K - 1.
-    measure : {"uniform", "length"}
+    measure : {"uniform", "length", "plain"}
         What they are orthonormal for: the uniform law (the first function is 1), or length, i.e. Lebesgue measure
-        (the first function is 1/sqrt(high - low); this is the family of Ex. 12 and G23).
+        (the first function is 1/sqrt(high - low); this is the family of Ex. 12 and G23). ``plain`` leaves them
+        orthogonal but not normed: every one is 1 at ``high``, so higher degrees weigh less in a Gram matrix.
 
     Examples
     --------
@@ -147,7 +148,7 @@ class Legendre:
     low: float
     high: float
     size: int
-    measure: Literal["uniform", "length"] = "uniform"
+    measure: Literal["uniform", "length", "plain"] = "uniform"
     dimension: int = field(default=1, init=False)
 
     def __post_init__(self) -> None:
@@ -156,6 +157,8 @@ class Legendre:
 
     @property
     def _scale(self) -> FloatArray:
+        if self.measure == "plain":
+            return np.ones(self.size)
         norm = 1.0 if self.measure == "uniform" else 1 / (self.high - self.low)
         scale: FloatArray = np.sqrt((2 * np.arange(self.size) + 1) * norm)
         return scale

@@ -21,6 +21,9 @@ from privexplorer.errors import DataError, ParameterError
 FEW_VALUES = 12
 """An outcome with at most this many different values keeps its full table of counts."""
 
+LARGEST = 1e150
+"""Largest outcome: squares of larger ones, summed over the records, are beyond what a number can hold."""
+
 _SHOWN = 5
 _Missing = Literal["fail", "drop"]
 
@@ -158,6 +161,7 @@ class DiscreteCounts:
         if len(labels) != table.shape[2]:
             raise DataError(f"There are {len(labels)} labels for {table.shape[2]} categories.")
         _both_arms(whole.sum(axis=(0, 2)))
+        outcome_in_range(grid)
         seen = grid[whole.sum(axis=(1, 2)) > 0]
         return cls(
             sums=sums_of_counts(whole, grid),
@@ -252,7 +256,7 @@ def tabulate(
     """
     if missing not in ("fail", "drop"):
         raise ParameterError(
-            f"Rows with missing values can be refused (fail) or left out (drop); {missing!r} is neither.",
+            f"Rows with missing values can be refused (fail) or left out (drop); “{missing}” is neither.",
             field="missing",
         )
     parts = _fold_number(folds)
@@ -273,6 +277,7 @@ def tabulate(
         raise DataError(
             f"The outcome column must be numeric and finite; row {int(np.argmax(np.isinf(y))) + 1:,} is not."
         )
+    outcome_in_range(y)
     d, arms = arm_codes(columns[1], treated)
     labels, z = category_codes(columns[2], levels)
     size = len(labels)
@@ -350,10 +355,34 @@ def outcome_numbers(column: NDArray[Any]) -> FloatArray:
             filled = np.full(column.shape, np.nan)
             filled[~gaps] = column[~gaps].astype(np.float64)
             return filled
-        strange = next(v for v in column[~gaps] if not isinstance(v, (int, float, np.number, np.bool_)))
+        strange = [v for v in column[~gaps] if not isinstance(v, (int, float, np.number, np.bool_))]
     else:
-        strange = column[0].item() if column.size else ""
-    raise DataError(f"The outcome column must be numeric; it holds {strange!r}.")
+        strange = column.tolist()
+    words = next((value for value in strange if not _reads_as_number(value)), None)
+    if words is None and strange:
+        raise DataError(f"The outcome column must be numeric; it holds numbers as text, such as {worded(strange[0])}.")
+    raise DataError(f"The outcome column must be numeric; it holds {worded(words if strange else '')}.")
+
+
+def _reads_as_number(value: object) -> bool:
+    if not isinstance(value, str):
+        return False
+    try:
+        float(value)
+    except ValueError:
+        return not value.strip()  # an empty cell says nothing wrong
+    return True
+
+
+def outcome_in_range(outcome: FloatArray) -> None:
+    """Refuse an outcome column (n,) with numbers whose squares overflow (DataError)."""
+    largest = float(np.abs(outcome).max())
+    if LARGEST < largest < np.inf:
+        raise DataError(
+            f"The outcome column holds numbers as large as {largest:.3g}; rescale it: at most {LARGEST:g} in size can "
+            "be squared and summed.",
+            field="outcome",
+        )
 
 
 def missing_rows(column: NDArray[Any]) -> BoolArray:
@@ -415,7 +444,7 @@ def arm_codes(column: NDArray[Any], treated: Hashable | None) -> tuple[IntArray,
         treated = next(value for value in found if value == 1)
     if treated not in found:
         raise DataError(
-            f"The treatment has the values {_shown(found)}; {treated!r}, meant as treated, is not one of them.",
+            f"The treatment has the values {_shown(found)}; {worded(treated)}, meant as treated, is not one of them.",
             field="treated",
         )
     control = next(value for value in found if value != treated)
@@ -438,8 +467,23 @@ def _distinct(column: NDArray[Any], most: int) -> list[Any]:
         return list(found)
 
 
+def worded(value: object) -> str:
+    """Write a label as a sentence needs it: texts in quotation marks, whole numbers without a decimal point.
+
+    Examples
+    --------
+    >>> print(worded("high"), worded(2.0), worded(0.5))
+    “high” 2 0.5
+    """
+    if isinstance(value, str):
+        return f"“{value}”"
+    if isinstance(value, (float, np.floating)) and float(value).is_integer() and abs(float(value)) < 1e15:
+        return str(int(value))
+    return str(value)
+
+
 def _shown(values: Sequence[Any]) -> str:
-    words = [repr(value) for value in values[:_SHOWN]] + (["others"] if len(values) > _SHOWN else [])
+    words = [worded(value) for value in values[:_SHOWN]] + (["others"] if len(values) > _SHOWN else [])
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
 
 
@@ -505,7 +549,9 @@ __all__ = [
     "arm_codes",
     "category_codes",
     "missing_rows",
+    "outcome_in_range",
     "outcome_numbers",
     "sums_of_counts",
     "tabulate",
+    "worded",
 ]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from privexplorer.arrays import BoolArray, FloatArray, IntArray
-from privexplorer.causal.counts import CellSums, DiscreteCounts
+from privexplorer.causal.counts import CellSums, DiscreteCounts, worded
 from privexplorer.causal.estimate import Estimate
 from privexplorer.causal.mechanisms import AlphaIdentity, FiniteMechanism
 from privexplorer.causal.targets import CausalTarget
@@ -33,6 +33,9 @@ WARN_SHARE = 0.2
 REFUSE_SHARE = 0.8
 EMPTY = 0.5
 """A cell that should hold fewer than this many people counts as empty."""
+
+FEW_PEOPLE = 0.05
+"""A category is left out only if surely fewer than this share (and than half an equal share) of the people have it."""
 
 _NEGATIVE = 1e-12
 
@@ -309,8 +312,8 @@ def likelihood_repair(
     ----------
     table : (V, J) or (V, J, ...) array
         Counts or shares by visible cell v and released category z.
-    matrix : (J, J) array
-        The mechanism; ``matrix[z, x]`` = P(shown z | true x).
+    matrix : (J, J) or (J, K) array
+        The mechanism; ``matrix[z, x]`` = P(shown z | true x), for the K true categories that occur.
     pseudo_count : float
         People added to every cell (v, x) in each step; 1 and more pull the answer toward the unadjusted contrast.
     tolerance : float
@@ -345,14 +348,15 @@ def likelihood_repair(
     if (people <= 0).any():
         raise DataError("The table of counts is empty.")
     shown = np.ascontiguousarray(shown / people)
-    levels, cells, runs = shown.shape
+    _, cells, runs = shown.shape
+    levels = matrix.shape[1]
     added = pseudo_count / people
     shrink = 1.0 + added * (levels * cells)
-    result = np.empty_like(shown)
+    result = np.empty((levels, cells, runs))
     steps = np.full(runs, most_steps, dtype=np.int64)
     converged = np.zeros(runs, dtype=np.bool_)
     left = np.arange(runs)
-    current = np.full(shown.shape, 1.0 / (levels * cells))
+    current = np.full(result.shape, 1.0 / (levels * cells))
     for step in range(1, most_steps + 1):
         before = current
         expected = np.einsum("zx,xvr->zvr", matrix, current)
@@ -404,7 +408,8 @@ def discrete_estimate(
 
     The released table is unmixed and the ordinary plug-in estimate is taken. If the unmixed table is no law, the
     likelihood solution takes its place (outcome with few values), or the law of treatment and category is repaired and
-    the cross-fitted one-step estimate is used (any other outcome).
+    the cross-fitted one-step estimate is used (any other outcome). Categories whose share cannot be told from none are
+    left out of all this, and named (E4).
 
     Parameters
     ----------
@@ -436,30 +441,34 @@ def discrete_estimate(
         extreme).
     """
     if repair not in ("auto", "never", "always"):
-        raise ParameterError(f"The repair is auto, never or always; it is {repair!r}.", field="repair")
+        raise ParameterError(f"The repair is auto, never or always; it is “{repair}”.", field="repair")
     channel = _channel(mechanism, len(counts.levels))
     matrix, inverse = channel.matrix, channel.inverse
     records = counts.records
     notes = [*counts.notes, *channel.notes]
     flags = ["dropped rows"] if counts.dropped else []
     flags += ["nearly singular"] if channel.notes else []
+    whole = unmix(inverse, counts.sums.size / records)
+    error_of_share = _share_errors(whole, counts, channel)
+    kept = ~_left_out(whole, error_of_share, channel)
+    if not kept.all():
+        flags.append("unsupported level")
+        notes.append(_left_out_note([counts.levels[x] for x in np.flatnonzero(~kept)]))
+        matrix, inverse = matrix[:, kept], _inverse_over(inverse, kept, mechanism)
     table = None if counts.counts is None else unmix_table(inverse, counts.counts / records)
     unmixed = fit(unmix(inverse, counts.sums.size / records), unmix(inverse, counts.sums.total / records))
-    impossible, smallest = _impossible(unmixed, table, counts.low, counts.high)
+    impossible, reason = _impossible(unmixed, table, counts.low, counts.high)
     constrained = repair == "always" or (repair == "auto" and impossible)
     cut = trim_level(channel.smallest_singular, records) if trim is None else _checked_trim(trim)
     fitted, method = unmixed, "plug-in"
     extra: dict[str, Any] = {}
     if impossible and not constrained:
         flags.append("negative cells")
-        notes.append(f"The unmixed table has impossible cells (the smallest is {smallest:.3g}) and was left as it is.")
+        notes.append(f"Unmixing gave {reason}; the table was left as it is.")
     if constrained:
         flags.append("constrained")
         if impossible:
-            notes.append(
-                f"Unmixing gave impossible cells (the smallest is {smallest:.3g}), so the most likely table without "
-                "such cells is used instead."
-            )
+            notes.append(f"Unmixing gave {reason}, so the most likely possible table is used instead.")
     if pseudo_count:
         flags.append("pseudo-count")
         if pseudo_count >= 1:
@@ -467,7 +476,7 @@ def discrete_estimate(
     if constrained and counts.counts is not None and counts.values is not None:
         cells = counts.counts.reshape(-1, len(counts.levels))
         found = likelihood_repair(cells, matrix, pseudo_count=pseudo_count)
-        table = found.probabilities.reshape(counts.counts.shape)
+        table = found.probabilities.reshape(*counts.counts.shape[:2], -1)
         fitted, method = fit_table(table, counts.values), "likelihood"
         extra["steps"] = int(found.steps)
         if not found.converged:
@@ -482,14 +491,16 @@ def discrete_estimate(
         )
     else:
         value, error = estimate_with_error(target, fitted, inverse, counts.sums)
+    smallest_cell = max(float(fitted.share.min()), 0.0)
+    fitted, table = _over_all(fitted, table, kept)
     overlap_flags, overlap_notes, shares = _overlap(fitted, counts, mechanism, cut)
     flags += overlap_flags
     notes += overlap_notes
-    unsupported = _unsupported(unmixed, fitted, counts, channel)
+    unsupported = _unsupported(whole, error_of_share, fitted, counts, channel, kept)
     if unsupported:
-        flags.append("unsupported level")
+        flags += [] if "unsupported level" in flags else ["unsupported level"]
         notes.append(unsupported)
-    guard = small_sample_guard(records, channel.smallest_singular, smallest_cell=max(float(fitted.share.min()), 0.0))
+    guard = small_sample_guard(records, channel.smallest_singular, smallest_cell=smallest_cell)
     if guard.level != "green":
         notes.append(guard.sentence)
     naive_value, naive_error = estimate_with_error(target, _observed(counts), None, counts.sums)
@@ -512,7 +523,7 @@ def discrete_estimate(
             "propensity": fitted.propensity,
             "treated_share": float(fitted.treated_share),
             "table": table,
-            "unmixed_share": unmixed.share,
+            "unmixed_share": whole,
             "trim": cut,
             **shares,
             **extra,
@@ -544,13 +555,87 @@ def _observed(counts: DiscreteCounts) -> CellFit:
     return fit(counts.sums.size / records, counts.sums.total / records)
 
 
-def _impossible(at: CellFit, table: FloatArray | None, low: float, high: float) -> tuple[bool, float]:
-    """Return whether the unmixed table is no law, and its smallest cell (step 3 of section 2.3)."""
+def _impossible(at: CellFit, table: FloatArray | None, low: float, high: float) -> tuple[bool, str]:
+    """Return whether the unmixed table is no law, and what shows it (step 3 of section 2.3)."""
     cells = at.share if table is None else table
-    smallest = float(cells.min())
+    smallest = min(float(cells.min()), float(at.share.min()))
+    if smallest < -_NEGATIVE:
+        return True, f"impossible cells (the smallest is {smallest:.3g})"
+    if (at.share <= 0).any():
+        return True, "a category that nobody has in one of the arms"
     slack = 1e-9 * max(abs(low), abs(high), high - low)
-    beyond = (at.regression < low - slack) | (at.regression > high + slack)
-    return smallest < -_NEGATIVE or bool((at.share <= 0).any()) or bool(beyond.any()), smallest
+    if ((at.regression < low - slack) | (at.regression > high + slack)).any():
+        return True, "mean outcomes beyond the range of the outcome"
+    return False, ""
+
+
+# --- categories that nobody has ---------------------------------------------------------------------------------
+
+
+def _share_errors(share: FloatArray, counts: DiscreteCounts, channel: FiniteMechanism) -> FloatArray:
+    """Return the standard errors of the unmixed shares of the categories, (J,)."""
+    shown = counts.sums.size.sum(axis=0) / counts.records
+    square = np.asarray((channel.inverse**2 * shown).sum(axis=1))
+    return np.asarray(np.sqrt(np.maximum(square - share.sum(axis=0) ** 2, 0.0) / counts.records))
+
+
+def _reached(channel: FiniteMechanism) -> BoolArray:
+    """Return which categories the noise shows for people who have another one, (J,)."""
+    others = channel.matrix - np.diag(np.diagonal(channel.matrix))
+    return np.asarray(others.max(axis=1) > 0)
+
+
+def _left_out(share: FloatArray, error: FloatArray, channel: FiniteMechanism) -> BoolArray:
+    """Return which categories cannot be told from such that nobody has (E4), (J,).
+
+    Where noise shows them: within two standard errors of none, and with two more surely few people, so that a category
+    of which the data say too little stays (rule of thumb). Where noise does not show them: nobody shows them.
+    """
+    both = share.sum(axis=0)
+    unseen = (both <= 2.0 * error) & (np.maximum(both, 0.0) + 2.0 * error <= min(FEW_PEOPLE, 0.5 / both.size))
+    return np.asarray(np.where(_reached(channel), unseen, np.abs(both) <= _NEGATIVE))
+
+
+def _inverse_over(inverse: FloatArray, kept: BoolArray, mechanism: AlphaIdentity | FiniteMechanism) -> FloatArray:
+    """Return an inverse (K, J) for people who all have one of the K kept categories.
+
+    The rows of the other categories have mean 0 then, so adding any multiple of them keeps it an inverse; with the
+    law of the noise on the kept categories, people who show another one are taken for what they are, noise, and the
+    shares still sum to 1 (derived, checked in tests/unit/causal/test_discrete.py).
+    """
+    law = _noise_shares(mechanism, kept.size)[kept]
+    law = law / law.sum() if law.sum() > 0 else np.full(law.size, 1.0 / law.size)
+    return np.asarray(inverse[kept] + law[:, None] * inverse[~kept].sum(axis=0))
+
+
+def _over_all(at: CellFit, table: FloatArray | None, kept: BoolArray) -> tuple[CellFit, FloatArray | None]:
+    """Return nuisances and table for all categories: nobody has the ones left out, arm means continue there."""
+    if kept.all():
+        return at, table
+    share = np.zeros((2, kept.size))
+    share[:, kept] = at.share
+    arm = at.share.sum(axis=1)
+    mean = (at.share * at.regression).sum(axis=1) / np.where(arm == 0, 1.0, arm)
+    regression = np.repeat(mean[:, None], kept.size, axis=1)
+    regression[:, kept] = at.regression
+    propensity = np.full(kept.size, float(at.treated_share))
+    propensity[kept] = at.propensity
+    if table is not None:
+        wide = np.zeros((*table.shape[:2], kept.size))
+        wide[..., kept] = table
+        table = wide
+    return CellFit(share, regression, propensity, at.treated_share), table
+
+
+def _listed(levels: Sequence[object]) -> str:
+    return ", ".join(worded(level) for level in levels[:5]) + (", ..." if len(levels) > 5 else "")
+
+
+def _left_out_note(levels: Sequence[object]) -> str:
+    return (
+        f"Categories that hardly anybody seems to have ({_listed(levels)}) cannot be told from ones that nobody has; "
+        "they are left out, so the estimate is about everybody else."
+    )
 
 
 def _overlap(
@@ -584,7 +669,9 @@ def _overlap(
         flags.append("no overlap")
         for x in lonely:
             who = "treated" if empty[1, x] else "control"
-            notes.append(f"No overlap at level {counts.levels[x]!r}: there are no {who} units; merge it with another.")
+            notes.append(
+                f"No overlap at level {worded(counts.levels[x])}: there are no {who} units; merge it with another."
+            )
     return flags, notes, shares
 
 
@@ -595,19 +682,21 @@ def _noise_shares(mechanism: AlphaIdentity | FiniteMechanism, levels: int) -> Fl
     return np.full(levels, 1.0 / levels)
 
 
-def _unsupported(unmixed: CellFit, fitted: CellFit, counts: DiscreteCounts, channel: FiniteMechanism) -> str:
-    """Name categories that nobody seems to have although noise shows them (E4): within two standard errors of none."""
-    shown = counts.sums.size.sum(axis=0) / counts.records
-    square = np.asarray((channel.inverse**2 * shown).sum(axis=1))
-    error = np.sqrt(np.maximum(square - unmixed.category_share**2, 0.0) / counts.records)
-    none = np.minimum(unmixed.category_share, fitted.category_share) <= 2.0 * error
-    reached = (channel.matrix - np.diag(np.diagonal(channel.matrix))).max(axis=1) > 0
-    found = [counts.levels[x] for x in np.flatnonzero(none & reached)]
+def _unsupported(
+    share: FloatArray,
+    error: FloatArray,
+    fitted: CellFit,
+    counts: DiscreteCounts,
+    channel: FiniteMechanism,
+    kept: BoolArray,
+) -> str:
+    """Name kept categories that nobody seems to have although noise shows them (E4): within two errors of none."""
+    none = np.minimum(share.sum(axis=0), fitted.category_share) <= 2.0 * error
+    found = [counts.levels[x] for x in np.flatnonzero(none & _reached(channel) & kept)]
     if not found:
         return ""
-    names = ", ".join(repr(name) for name in found[:5]) + (", ..." if len(found) > 5 else "")
     return (
-        f"The noise shows categories that hardly anybody seems to have ({names}); the estimate stays valid, but its "
+        f"The noise shows categories that perhaps nobody has ({_listed(found)}); the estimate stays valid, but its "
         "standard error then depends on how the regressions are continued there."
     )
 

@@ -15,7 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privexplorer.arrays import BoolArray, FloatArray, IntArray
-from privexplorer.causal.counts import arm_codes, category_codes, missing_rows, outcome_numbers, tabulate
+from privexplorer.causal.counts import (
+    arm_codes,
+    category_codes,
+    missing_rows,
+    outcome_in_range,
+    outcome_numbers,
+    tabulate,
+)
 from privexplorer.causal.crossfit import LearnerName, Learners, Rung, causal_target, climb, cross_fit, fold_labels
 from privexplorer.causal.discrete import discrete_estimate
 from privexplorer.causal.estimate import Estimate
@@ -317,7 +324,7 @@ def _table(
 ) -> _Table:
     if missing not in ("fail", "drop"):
         raise ParameterError(
-            f"Rows with missing values can be refused (fail) or left out (drop); {missing!r} is neither.",
+            f"Rows with missing values can be refused (fail) or left out (drop); “{missing}” is neither.",
             field="missing",
         )
     if not private:
@@ -343,6 +350,7 @@ def _table(
         raise DataError("No rows are left to analyse.", field="columns")
     if np.isinf(y).any():
         raise DataError("The outcome column must be numeric and finite; it has infinite values.", field="outcome")
+    outcome_in_range(y)
     d, arms = arm_codes(raw[treatment], treated)
     notes = [f"{dropped:,} rows with missing values were left out."] if dropped else []
     coded = []

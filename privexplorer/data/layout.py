@@ -102,7 +102,10 @@ class Layout:
             raise DataError("No column is chosen yet; choose one of the table's columns.", field="column")
         nearest = difflib.get_close_matches(name, self.names, n=3, cutoff=0.5) or list(self.names[:5])
         listed = ", ".join(f"“{near}”" for near in nearest)
-        raise DataError(f"The table has no column “{name}”; the nearest are {listed}.", field="column")
+        raise DataError(
+            f"The table has no column “{name}”; the nearest {'is' if len(nearest) == 1 else 'are'} {listed}.",
+            field="column",
+        )
 
 
 _cache: OrderedDict[tuple[str, str, str, ReadOptions], Layout] = OrderedDict()

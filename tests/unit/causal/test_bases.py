@@ -120,3 +120,13 @@ def test_values_of_the_wrong_kind_are_refused() -> None:
         Legendre(0, 1, 2).evaluate(np.zeros((2, 2)))
     with pytest.raises(DataError, match="2 columns, but the values have 3"):
         Linear(2).evaluate(np.zeros((4, 3)))
+
+
+def test_plain_legendre_polynomials_are_1_at_the_upper_end():
+    plain, normed = Legendre(2.0, 6.0, 4, "plain"), Legendre(2.0, 6.0, 4)
+    x = np.linspace(2.0, 6.0, 7)
+    np.testing.assert_allclose(plain.evaluate([6.0]), np.ones((1, 4)), rtol=1e-12)
+    np.testing.assert_allclose(plain.evaluate(x) * np.sqrt([1.0, 3.0, 5.0, 7.0]), normed.evaluate(x), atol=1e-12)
+    for column, power in zip(plain.evaluate(x).T, plain.polynomials(), strict=True):
+        np.testing.assert_allclose(power(x), column, atol=1e-12)
+    np.testing.assert_allclose(plain.evaluate(x) @ plain.constant, np.ones(7), rtol=1e-12)

@@ -355,7 +355,7 @@ def test_refused_interval_keeps_the_value() -> None:
 
 
 def test_default_bases_follow_the_public_noise() -> None:
-    assert default_basis(AlphaIdentity(0.5, UNIFORM), 3) == Legendre(-1.0, 1.0, 3)
+    assert default_basis(AlphaIdentity(0.5, UNIFORM), 3) == Legendre(-1.0, 1.0, 3, "plain")
     assert default_basis(AlphaIdentity(0.5, uniform_levels(4)), 3) == OneHot(4)
     assert default_basis(AlphaIdentity(0.5, GaussianNoise(1.0, 2.0)), 2) == Hermite(2, 1.0, 2.0)
     assert default_basis(None, 2, 3) == Linear(3)

@@ -314,7 +314,7 @@ def test_impossible_tables_are_repaired_and_said():
     auto = discrete_estimate(NEGATIVE, mechanism, ATE())
     assert auto.method == "likelihood"
     assert "constrained" in auto.flags
-    assert any("the most likely table" in note and f"{unmixed.min():.3g}" in note for note in auto.notes)
+    assert any("the most likely possible table" in note and f"{unmixed.min():.3g}" in note for note in auto.notes)
     assert auto.nuisances["table"].min() >= 0
     never = discrete_estimate(NEGATIVE, mechanism, ATE(), repair="never")
     assert never.method == "plug-in"
@@ -455,11 +455,66 @@ def test_a_category_without_treated_people_is_named():
     table = [[[300, 200, 100], [150, 300, 0]], [[100, 200, 150], [200, 200, 0]]]
     found = discrete_estimate(DiscreteCounts.from_counts(table, levels="abc"), half(1.0), ATE())
     assert "no overlap" in found.flags
-    assert any("No overlap at level 'c': there are no treated units" in note for note in found.notes)
+    assert any("No overlap at level “c”: there are no treated units" in note for note in found.notes)
     assert not found.has_interval
     other = [table[0][::-1], table[1][::-1]]
     found = discrete_estimate(DiscreteCounts.from_counts(other, levels="abc"), half(1.0), ATE())
-    assert any("No overlap at level 'c': there are no control units" in note for note in found.notes)
+    assert any("No overlap at level “c”: there are no control units" in note for note in found.notes)
+
+
+def unused_level(keep: float, n: int = 4000, numeric: bool = True):
+    """The same people with the public list as it is, and with a category in its middle that nobody has."""
+    short, long = half(keep, 3), half(keep, 4)
+    rng = np.random.default_rng(31)
+    y, d, x = LAW_A.sample(n, rng)
+    if numeric:
+        y = 3.0 * y + 0.8 * rng.standard_normal(n)
+    places = np.array([0, 1, 3])
+    released = [
+        mechanism.privatise(value, np.random.default_rng(5)) for mechanism, value in ((short, x), (long, places[x]))
+    ]
+    return y, d, x, (tabulate(y, d, released[0], 3), short), (tabulate(y, d, released[1], 4), long)
+
+
+@pytest.mark.parametrize("numeric", [True, False])
+def test_without_noise_a_category_that_nobody_has_changes_nothing(numeric):
+    y, d, x, (few, short), (more, long) = unused_level(1.0, numeric=numeric)
+    for target in (ATE(), ATT()):
+        found, plain = discrete_estimate(more, long, target), discrete_estimate(few, short, target)
+        assert found.value == pytest.approx(plain.value, abs=1e-10)
+        assert found.std_error == pytest.approx(plain.std_error, rel=1e-10)
+        assert found.guard.kappa == pytest.approx(plain.guard.kappa, rel=1e-10)
+        assert (found.method, found.has_interval) == ("plug-in", True)
+        assert sum("(2) cannot be told from ones that nobody has" in note for note in found.notes) == 1
+        assert found.nuisances["share"].shape == (2, 4)
+    gaps = [y[(d == 1) & (x == level)].mean() - y[(d == 0) & (x == level)].mean() for level in range(3)]
+    by_hand = sum(np.mean(x == level) * gap for level, gap in enumerate(gaps))
+    assert discrete_estimate(more, long, ATE()).value == pytest.approx(by_hand, abs=1e-10)
+
+
+@pytest.mark.parametrize("numeric", [True, False])
+@pytest.mark.parametrize(("keep", "within"), [(0.8, 0.05), (0.5, 0.08)])
+def test_a_category_that_only_noise_shows_hardly_changes_the_error(keep, within, numeric):
+    """A longer list gives a little away: whoever shows the empty category shows noise."""
+    _, _, _, (few, short), (more, long) = unused_level(keep, 40_000, numeric=numeric)
+    for target in (ATE(), ATT()):
+        found, plain = discrete_estimate(more, long, target), discrete_estimate(few, short, target)
+        assert found.std_error == pytest.approx(plain.std_error, rel=within)
+        assert abs(found.value - plain.value) < 3 * plain.std_error
+        assert found.guard.kappa > 0.8 * plain.guard.kappa
+        assert "unsupported level" in found.flags
+        assert "constrained" not in found.flags
+
+
+@pytest.mark.parametrize("mechanism", [half(0.6), SKEW], ids=["uniform", "skew"])
+def test_left_out_categories_leave_an_exact_analysis(mechanism):
+    """With exact tables, value and influence are those of the law: the reduced inverse undoes the noise."""
+    law = binary_law([0.6, 1e-9, 0.4 - 1e-9], [0.4, 0.5, 0.6], [0.3, 0.5, 0.5], [0.4, 0.9, 0.6])
+    for target in (ATE(), ATT()):
+        for repair in ("never", "always"):
+            found = discrete_estimate(exact(law, mechanism), mechanism, target, repair=repair)
+            assert found.value == pytest.approx(target.value(law), abs=1e-6)
+            assert "unsupported level" in found.flags
 
 
 def test_categories_that_only_noise_shows_are_named():
@@ -469,6 +524,7 @@ def test_categories_that_only_noise_shows_are_named():
     found = discrete_estimate(tabulate(y, d, z, 3), mechanism, ATE())
     assert "unsupported level" in found.flags
     assert any("hardly anybody seems to have (2)" in note for note in found.notes)
+    assert "are left out" in " ".join(found.notes)
     y, d, z = records(LAW_A, mechanism, 20_000, 13)
     assert "unsupported level" not in discrete_estimate(tabulate(y, d, z, 3), mechanism, ATE()).flags
 
@@ -494,7 +550,7 @@ def test_dropped_rows_are_counted():
     [
         ({"mechanism": half(0.5, 2)}, ParameterError, "has 2 categories, but the released column has 3"),
         ({"mechanism": LaplaceAddition([1.0])}, UnsupportedCombination, "needs a mechanism over categories"),
-        ({"repair": "maybe"}, ParameterError, "auto, never or always; it is 'maybe'"),
+        ({"repair": "maybe"}, ParameterError, "auto, never or always; it is “maybe”"),
         ({"level": 1.0}, ParameterError, "strictly between 0 and 1; it is 1"),
         ({"trim": 0.5}, ParameterError, "between 0 and 0.5; it is 0.5"),
         ({"pseudo_count": -1.0, "repair": "always"}, ParameterError, "at least 0; it is -1"),

@@ -178,7 +178,7 @@ def test_labels_outside_the_list() -> None:
     table["illness"][:7] = ["x", "y", "z", "u", "v", "t", "x"]
     with pytest.raises(DataError, match="'illness' holds values outside the 3 declared categories") as caught:
         analyse(table, ILLNESS)
-    assert sum(f"'{letter}'" in str(caught.value) for letter in "xyzuvt") == 5
+    assert sum(f"“{letter}”" in str(caught.value) for letter in "xyzuvt") == 5
 
 
 def test_noise_where_nobody_is() -> None:
@@ -195,13 +195,13 @@ def test_category_that_nobody_has() -> None:
     table = people(6000)
     more = {"illness": Categories(("none", "some", "much", "extreme"))}
     found = analyse(table, more)
-    assert any("hardly anybody seems to have ('extreme')" in note for note in found.notes)
+    assert any("hardly anybody seems to have (“extreme”)" in note for note in found.notes)
 
 
 def test_outcome_must_be_numeric() -> None:
     table = people()
     table["pay"] = np.array(["high"] * 3000, dtype=object)
-    with pytest.raises(DataError, match="outcome column must be numeric; it holds 'high'"):
+    with pytest.raises(DataError, match="outcome column must be numeric; it holds “high”"):
         analyse(table, ILLNESS)
     table["pay"] = np.full(3000, math.inf)
     with pytest.raises(DataError, match="numeric and finite"):
@@ -217,24 +217,24 @@ def test_missing_rows_fail_or_drop() -> None:
     found = analyse(table, AGE, public=("town", "illness"), missing="drop")
     assert (found.records, found.dropped) == (2980, 20)
     assert "20 rows with missing values were left out." in found.notes
-    with pytest.raises(ParameterError, match="refused \\(fail\\) or left out \\(drop\\); 'guess' is neither"):
+    with pytest.raises(ParameterError, match="refused \\(fail\\) or left out \\(drop\\); “guess” is neither"):
         analyse(table, AGE, missing="guess")
 
 
 def test_treatment_must_have_two_values() -> None:
     table = people()
     table["course"] = np.array(["no", "yes", "maybe"], dtype=object)[np.arange(3000) % 3]
-    with pytest.raises(DataError, match="exactly two values; this column has 'maybe', 'no' and 'yes'"):
+    with pytest.raises(DataError, match="exactly two values; this column has “maybe”, “no” and “yes”"):
         analyse(table, ILLNESS)
     table["course"] = np.array(["no", "yes"], dtype=object)[people()["course"]]
-    with pytest.raises(DataError, match="'no' and 'yes'; say which of them means treated"):
+    with pytest.raises(DataError, match="“no” and “yes”; say which of them means treated"):
         analyse(table, ILLNESS)
     found = analyse(table, AGE, public=("town", "illness"), treated="yes")
     assert found.arms == ("no", "yes")
     assert found.estimate.covers(2.0)
     turned = analyse(table, AGE, public=("town", "illness"), treated="no")
     assert turned.estimate.covers(-2.0)
-    with pytest.raises(DataError, match="'perhaps', meant as treated, is not one of them"):
+    with pytest.raises(DataError, match="“perhaps”, meant as treated, is not one of them"):
         analyse(table, ILLNESS, treated="perhaps")
 
 

@@ -260,7 +260,7 @@ def test_a_link_without_its_file():  # type: ignore[no-untyped-def]
 
 def test_unknown_column_and_no_table():  # type: ignore[no-untyped-def]
     tables, column = table(SMALL_TEXT, column="color")
-    assert "the nearest are “colour”" in refusal(make(table=column), tables)
+    assert "the nearest is “colour”" in refusal(make(table=column), tables)
     assert "No table is chosen" in refusal(make(table=TableColumn()))
 
 
