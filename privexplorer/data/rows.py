@@ -40,6 +40,10 @@ class TableRows:
         Distinct texts of each such column, in the order of the alphabet.
     notes : tuple of str
         What was left out, in sentences.
+    places : (n,) int64 array
+        Which records of the table these are, counted from 0; records with another number of values do not count.
+    total : int
+        Records of the table.
     """
 
     title: str
@@ -47,7 +51,9 @@ class TableRows:
     numbers: dict[str, FloatArray]
     codes: dict[str, IntArray]
     labels: dict[str, tuple[str, ...]]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
+    places: IntArray
+    total: int
 
     @property
     def n(self) -> int:
@@ -239,7 +245,9 @@ def _joined(source: Source, layout: Layout, taken: Sequence[_Taken], ragged: Rag
             kept = new[kept]
             codes[name], labels[name] = kept, tuple(names[place] for place in order)
         kept.setflags(write=False)
-    return TableRows(source.name, source.digest, numbers, codes, labels, tuple(notes))
+    places = np.flatnonzero(there)
+    places.setflags(write=False)
+    return TableRows(source.name, source.digest, numbers, codes, labels, tuple(notes), places, rows)
 
 
 def _short(text: str) -> str:

@@ -49,7 +49,7 @@ KeepProbability = Annotated[
             "smaller is more private."
         ),
         json_schema_extra={
-            "key": "keep", "group": "Privacy", "scale": "log", "low": 0.05, "high": 1.0,
+            "key": "keep", "group": "Privacy", "scale": "linear", "low": 0.05, "high": 1.0,
             "ends": ["more private", "more accurate"],
         },
     ),

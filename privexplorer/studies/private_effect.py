@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field
 
-from privexplorer.arrays import FloatArray
+from privexplorer.arrays import FloatArray, IntArray
 from privexplorer.causal import AlphaIdentity, Estimate, Guard
 from privexplorer.causal.counts import arm_codes, outcome_numbers
 from privexplorer.causal.study_data import Categories, EffectAnalysis, Numbers, Private, analyse_effect, mechanism_for
@@ -277,6 +277,10 @@ class PeopleAtHand:
         True effect among these people, where it is known.
     name : str
         Name of the content, for the noise.
+    places : (n,) int array, optional
+        Which records of the table they are; left out where they are all of them.
+    total : int
+        Records of the table: each has coins of its own, whatever the other columns in use leave out.
     """
 
     columns: ColumnsOf
@@ -286,6 +290,8 @@ class PeopleAtHand:
     title: str
     name: str
     notes: tuple[str, ...] = ()
+    places: IntArray | None = None
+    total: int = 0
 
     @property
     def n(self) -> int:
@@ -367,7 +373,7 @@ def read_people(scenario: PrivateEffectScenario, tables: Tables | None) -> Peopl
                 f"The treatment column holds numbers, but “{treated}” is meant as treated; write one of its numbers.",
                 field="treated",
             ) from None
-    return PeopleAtHand(found, private, treated, None, rows.title, rows.digest, rows.notes)
+    return PeopleAtHand(found, private, treated, None, rows.title, rows.digest, rows.notes, rows.places, rows.total)
 
 
 # --- the analysis --------------------------------------------------------------------------------------------
@@ -467,7 +473,12 @@ def draw(people: PeopleAtHand, mechanism: AlphaIdentity, rng: np.random.Generato
             )
         coded.append(np.array([places[text] for text in texts.tolist()])[where])
     x = coded[0] if len(coded) == 1 else np.column_stack([np.asarray(part, dtype=np.float64) for part in coded])
-    shown_values = np.asarray(mechanism.privatise(x, rng)).reshape(people.n, -1)
+    if people.places is None:
+        shown_values = np.asarray(mechanism.privatise(x, rng)).reshape(people.n, -1)
+    else:  # coins for every record of the table, so that a person's are the same whoever else is left out
+        everybody = np.repeat(x[:1], people.total, axis=0)
+        everybody[people.places] = x
+        shown_values = np.asarray(mechanism.privatise(everybody, rng))[people.places].reshape(people.n, -1)
     released = dict(people.columns)
     for column, (name, kind) in enumerate(people.private.items()):
         part = shown_values[:, column]
@@ -848,8 +859,7 @@ class PrivateEffect(Study[PrivateEffectScenario]):
             Note(
                 f"The noise was drawn once for seed {scenario.seed}, these people and these private columns, and kept; "
                 "all estimates, whatever the outcome or the treatment, use it, and all rungs share its coins. Another "
-                "seed draws again, and averaging over seeds would take the noise off. Rows with gaps are left out "
-                "first, so columns with other gaps mean another draw.",
+                "seed draws again, and averaging over seeds would take the noise off.",
                 title="One draw, kept",
             )
         )

@@ -6,7 +6,8 @@ or of the page, and keeps widget keys apart (``"<study>:<link name>"``).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -55,6 +56,14 @@ def step_text(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:g}"
 
 
+def under_slider(ends: Sequence[str] | None) -> None:
+    """Say what the two ends of a slider mean."""
+    if ends:
+        with st.container(horizontal=True, horizontal_alignment="distribute"):
+            st.caption(ends[0], width="content")
+            st.caption(ends[1], width="content")
+
+
 def widget_value(info: FieldInfo, value: Any) -> Any:
     """Turn a field's value into what its widget holds."""
     what, _ = shape(info)
@@ -101,7 +110,18 @@ class Form:
     def now(self, name: str, start: Any) -> Any:
         """Return what the widget holds or will hold."""
         key = self.key(name)
-        return st.session_state.get(key, self.held.get(key, start))
+        return self.meant(key, st.session_state.get(key, self.held.get(key, start)))
+
+    def meant(self, key: str, value: Any) -> Any:
+        """Turn words on a list back into the value they stood for.
+
+        A browser answers with the words it shows; if they have changed since (a table's name became known), Streamlit
+        hands on the words themselves.
+        """
+        words = st.session_state.get("_words", {}).get(key, {})
+        if isinstance(value, list):
+            return [words.get(item, item) if isinstance(item, str) else item for item in value]
+        return words.get(value, value) if isinstance(value, str) else value
 
     def is_set(self, name: str) -> bool:
         """Whether a link, a preset or the form gave this setting a value before."""
@@ -116,6 +136,13 @@ class Form:
         key = self.key(name)
         if self.fresh or key not in st.session_state:
             st.session_state[key] = self.held.get(key, start)
+        elif (meant := self.meant(key, st.session_state[key])) != st.session_state[key]:
+            st.session_state[key] = meant
+        write = options.get("format_func")
+        if write is not None and args:
+            known = {item for item in args[0] if isinstance(item, str)}
+            words = {write(item): item for item in known}
+            st.session_state.setdefault("_words", {})[key] = {w: v for w, v in words.items() if w not in known}
         self.held[key] = value = widget(label, *args, key=key, **options)
         return value
 
@@ -230,23 +257,22 @@ class Form:
         low, high = float(more.get("low") or what.low or 0), float(more.get("high") or what.high or 0)
         now = self.now(name, start)
         steps = sorted({*decimal_steps(low, high, what.base is int), start, now})
-        ends = more.get("ends")
         with st.container(gap=None):
             value = self.ask(name, start, st.select_slider, title, steps, format_func=step_text, help=info.description)
-            if ends:
-                with st.container(horizontal=True, horizontal_alignment="distribute"):
-                    st.caption(ends[0], width="content")
-                    st.caption(ends[1], width="content")
+            under_slider(more.get("ends"))
         return value
 
     def linear_slider(self, name: str, title: str, info: FieldInfo, start: Any) -> Any:
-        """Draw a slider with a hundred even steps; a value beyond its ends (from a link or a file) widens it."""
+        """Draw a slider with even steps; a value beyond its ends (from a link or a file) widens it."""
         what, more = leaf(info), extra(info)
         low, high = float(more.get("low") or what.low or 0), float(more.get("high") or what.high or 1)
-        step = what.base(1) if what.base is int else (high - low) / 100
+        step = what.base(1) if what.base is int else 10.0 ** math.floor(math.log10((high - low) / 50))
         now = self.now(name, start)
         ends = what.base(min(low, now)), what.base(max(high, now))
-        return self.ask(name, start, st.slider, title, *ends, step=step, help=info.description)
+        with st.container(gap=None):
+            value = self.ask(name, start, st.slider, title, *ends, step=step, help=info.description)
+            under_slider(more.get("ends"))
+        return value
 
     def number(self, name: str, title: str, info: FieldInfo, start: Any) -> Any:
         """Draw a number field; an open bound is the scenario's to refuse, in a sentence."""

@@ -289,3 +289,26 @@ def test_views() -> None:
     assert y.low < own["low"] < own["high"] < y.high
     assert {PRIVATE, NAIVE} <= {mark.name for mark in chart.marks()}
     assert "released" not in str(result.extra["shown"])
+
+
+def test_a_person_keeps_the_coins_whatever_the_other_columns_leave_out() -> None:
+    rng = np.random.default_rng(8)
+    cells = [
+        f"{'' if number % 7 == 0 else number % 50},{'' if number % 5 == 0 else number % 3},{number % 2},"
+        f"{['none', 'mild', 'severe'][rng.integers(3)]}"
+        for number in range(600)
+    ]
+    source = Source.from_bytes("gaps.csv", "\n".join(["pay,bmi,course,illness", *cells]).encode())
+    tables = {source.digest: source}
+    data = EffectTable(table=TableChoice(data=source.digest), facts="illness: none, mild, severe")
+    shown: dict[int, str] = {}
+    both = 0
+    for outcome in ("pay", "bmi"):
+        scenario = make(data=data, outcome=outcome, treatment="course", private=("illness",), keep=0.5)
+        people = read_people(scenario, tables)
+        assert people.places is not None
+        released, _ = draw(people, mechanism_for(people.private, 0.5), np.random.default_rng(3))
+        for place, value in zip(people.places.tolist(), released["illness"].tolist(), strict=True):
+            both += place in shown
+            assert shown.setdefault(place, value) == value
+    assert both > 300
