@@ -136,3 +136,17 @@ def test_words_cards_and_drawing(default):
 
 def test_point_noise_and_nearly_nothing_kept_is_refused():
     assert study.check(DoubleRobustnessScenario(noise=PointNoise(), keep_probability=1e-4), None)
+
+
+def test_bias_is_told_in_standard_errors_of_the_estimate_that_has_it(default):
+    cards = {card.label: card for card in default.cards}
+    bias = float(cards["Bias at your errors"].value.replace("−", "-"))
+    error = float(cards["Sampling error"].value)
+    # wrong models make the estimate vary more than the best one
+    assert error == pytest.approx(0.0480, rel=0.01)
+    assert "with right models 0.0330" in cards["Sampling error"].help
+    told = float(default.shows.split("**, ")[2].split(" standard errors of the estimate with these models")[0])
+    assert told == pytest.approx(abs(bias) / error, rel=0.02)
+    # the share that is told to miss is the one of that many standard errors
+    missed = miss_share(np.array([told]), np.array([1.0]), 1)[0]
+    assert f"**{100 * missed:.0f}%** of the 95% intervals" in default.shows
