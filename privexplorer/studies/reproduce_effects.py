@@ -74,7 +74,7 @@ class ReproduceEffectsScenario(Scenario):
     trials: Annotated[int, Number] | None = field(
         None,
         "Runs",
-        "Only the coverage tables draw anything: 2,000, 2,000, 272 and 16 runs where this is empty.",
+        "Only the coverage tables draw anything: 2,000, 2,000, 272 and 24 runs where this is empty.",
         key="trials",
         group="Runs",
         ge=8,
@@ -394,6 +394,7 @@ class ReproduceEffects(Study[ReproduceEffectsScenario]):
     def table_chart(self, result: Result, item: str) -> Chart:
         """Describe one panel for each method and quantity."""
         panels = []
+        columns = 3 if item == "law-c" else 1  # a row of three panels for each method
         for place, title in enumerate(dict.fromkeys(result.frame["panel"])):
             marks = []
             looks: tuple[tuple[str, Role], ...] = (("ATE", "private"), ("ATT", "local"))
@@ -408,7 +409,7 @@ class ReproduceEffects(Study[ReproduceEffectsScenario]):
                     marks.append(
                         Points(
                             role, [str(one) for one in rows["x"]], y, name,
-                            None if place or known else word,
+                            None if place != columns - 1 or known else word,
                             None if known else y - 2 * error, None if known else y + 2 * error, open=known,
                             size=13 if known else 8, hover=f"{name}: {{y}}" if known else f"{name}: {{y}} ± {{e}}",
                         )
@@ -429,8 +430,9 @@ class ReproduceEffects(Study[ReproduceEffectsScenario]):
             Axis("law, α and people added" if item == "repair" else "people and α", "category"),
             Axis("number", "linear"),
             tuple(panels),
+            columns=columns,
             shared_y=False,
-            height=200 + 190 * len(panels),
+            height=200 + 190 * math.ceil(len(panels) / columns),
         )
 
 
