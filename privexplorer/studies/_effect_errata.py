@@ -34,6 +34,8 @@ from privexplorer.studies._effect_claims import SIX_SHOWN
 from privexplorer.studies._geometric import Slope, regression
 from privexplorer.studies._predictability_errata import Erratum
 
+BESIDE_EXACT = frozenset({"E3", "E8"})
+"""Bounds that are shown beside the exact number, which is no bound itself."""
 WITHOUT_NUMBER = (
     ("E7", "Ex. 7 and 8 ask for a consistent regression; it cancels, so none is needed."),
     ("E12", "The range of γ must not hold 0, where the effect on the treated is singular."),
@@ -85,7 +87,7 @@ def _loose() -> Erratum:
     return Erratum(
         "E3",
         "(18)",
-        "upper bound on the variance, α = 0.2; the exact variance beside it",
+        "upper bound on the variance, and that variance, α = 0.2",
         float(parts.printed_band(at)[1]),
         float(parts.variance(at)),
     )
@@ -165,4 +167,4 @@ def _thirds() -> Erratum:
     return Erratum("E16", "Cor. 1", "n × variance, three thirds used once or in turn", 3 * bound, bound)
 
 
-__all__ = ["WITHOUT_NUMBER", "errata"]
+__all__ = ["BESIDE_EXACT", "WITHOUT_NUMBER", "errata"]

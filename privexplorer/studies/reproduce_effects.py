@@ -20,7 +20,7 @@ from privexplorer.records import Number, Scenario, Seed, field
 from privexplorer.simulation import block_rng
 from privexplorer.studies import _effects as effects
 from privexplorer.studies._effect_claims import CLAIMS, Check, number
-from privexplorer.studies._effect_errata import WITHOUT_NUMBER, errata
+from privexplorer.studies._effect_errata import BESIDE_EXACT, WITHOUT_NUMBER, errata
 from privexplorer.studies._effect_tables import FAR, TABLES, Point, Table, draw, point
 from privexplorer.studies._predictability_errata import Erratum
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked, wide
@@ -228,8 +228,8 @@ class ReproduceEffects(Study[ReproduceEffectsScenario]):
             ]
         )
         lines = [
-            f"- **{one.id}** ({one.where}), {one.quantity}: printed {significant(one.printed)}, corrected "
-            f"{significant(one.corrected)}."
+            f"- **{one.id}** ({one.where}), {one.quantity}: printed {significant(one.printed)}, "
+            f"{'exact' if one.id in BESIDE_EXACT else 'corrected'} {significant(one.corrected)}."
             for one in rows
         ]
         return Result(

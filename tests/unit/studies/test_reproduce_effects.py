@@ -73,6 +73,8 @@ def test_errata_show_both_numbers() -> None:
     result = ran("errata")
     assert "E6 and E11 have the wrong sign" in result.notes[0].text
     assert set(QUESTION.table(result)["x"]) == set(rows)
+    # what stands beside a bound is the variance itself
+    assert "and that variance, α = 0.2: printed 186, exact 19.4." in result.shows
 
 
 @pytest.mark.parametrize(("law", "bounds"), [
