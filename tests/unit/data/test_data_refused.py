@@ -329,7 +329,7 @@ def test_paths(tmp_path: Path):
 def test_names_that_do_not_exist():
     source = Source.from_bytes("a.csv", b"age,income,wage\n1,2,3\n4,5,6\n")
     text = sentence(lambda: read_counts(source, TableColumn(column="agee")))
-    assert text.startswith("The table has no column “agee”; the nearest is “age”")
+    assert text.startswith("The table has no column “agee”; the nearest are “age”")
     assert "“age”" in sentence(lambda: read_counts(source, TableColumn(column="zzzzz")))
     assert "No column is chosen" in sentence(lambda: read_counts(source, TableColumn()))
     assert "“incom”" in sentence(lambda: read_counts(source, TableColumn(column="age", counts="incom")))
