@@ -14,6 +14,10 @@ sys.path.insert(0, str(TESTS / "helpers"))  # `import record_data` and friends, 
 
 from browser_rule import find_chromium, without_browser  # noqa: E402
 
+from privexplorer.simulation import one_thread_for_good  # noqa: E402
+
+one_thread_for_good()  # as the app and every run do: parts that a test computes by hand must have the same bits
+
 settings.register_profile("fast", max_examples=25, derandomize=True, deadline=None)
 settings.register_profile("thorough", max_examples=500, derandomize=True, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
