@@ -141,8 +141,11 @@ class Form:
         write = options.get("format_func")
         if write is not None and args:
             known = {item for item in args[0] if isinstance(item, str)}
-            words = {write(item): item for item in known}
-            st.session_state.setdefault("_words", {})[key] = {w: v for w, v in words.items() if w not in known}
+            # words of earlier runs stay: a browser may still show them
+            words = st.session_state.setdefault("_words", {}).setdefault(key, {})
+            words.update({write(item): item for item in known})
+            for item in known & words.keys():
+                del words[item]
         self.held[key] = value = widget(label, *args, key=key, **options)
         return value
 

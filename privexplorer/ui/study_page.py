@@ -127,19 +127,29 @@ def one(page: str, study: Study[Any], fresh: bool, is_first: bool) -> None:
     try:
         answer(study, scenario, view)
     except PrivExplorerError as error:
-        show.problem(error)
-        share(scenario, own)
-        return
+        if lacks_table(scenario):
+            not_here(str(error))
+        else:
+            show.problem(error)
     share(scenario, own)
+
+
+def lacks_table(scenario: Scenario) -> bool:
+    """Whether a scenario names a table that is neither of this session nor of the program."""
+    return any(table.data not in state.uploads() and table.data not in public() for table in tables_of(scenario))
+
+
+def not_here(sentence: str) -> None:
+    """Ask for the file that a link was made with."""
+    st.info(plain_markdown(sentence), title="The table is not here", icon=":material/upload_file:")
 
 
 def answer(study: Study[Any], scenario: Scenario, view: str) -> None:
     """Check, run and show."""
     tables = state.uploads()
     for sentence in study.check(scenario, tables):
-        missing = next((t.data for t in tables_of(scenario) if t.data not in tables and t.data not in public()), None)
-        if missing:
-            st.info(plain_markdown(sentence), title="The table is not here", icon=":material/upload_file:")
+        if lacks_table(scenario):
+            not_here(sentence)
         else:
             st.error(plain_markdown(sentence), title="This cannot be answered as it stands")
         return

@@ -71,3 +71,21 @@ def test_an_effect_in_an_uploaded_table(visit: Any, tmp_path: Any) -> None:
     assert "600 people" in tab.text()
     assert "not private" in tab.text()
     assert not tab.broken()
+
+
+def test_a_link_about_a_table_works_on_after_the_table_came(visit: Any, tmp_path: Any) -> None:
+    first = visit()
+    own_table(first, "/predictability", tmp_path)
+    first.chart()
+    tab = visit()
+    tab.page.goto(first.page.url)
+    tab.page.get_by_text("The table is not here").wait_for()
+    tab.page.locator("input[type=file]").wait_for(state="attached")
+    tab.settled()
+    upload(tab, tmp_path)
+    tab.chart()
+    tab.slide("Compromised fraction α", "compromised=")
+    tab.chart()
+    assert not tab.broken()
+    assert tab.page.get_by_text("encountered an error").count() == 0
+    assert "enquête.csv" in tab.page.locator("[data-testid=stSidebar]").inner_text()
