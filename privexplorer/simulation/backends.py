@@ -65,7 +65,7 @@ def _cluster(run_block: RunBlock, prepared: Any, blocks: range, client: Any) -> 
             yield out[block].result()
             del out[block]
     finally:
-        client.cancel(list(out.values()), force=True)
+        client.cancel([*out.values(), shared], force=True)
 
 
 def _processes(run_block: RunBlock, prepared: Any, blocks: range, workers: int) -> Generator[FloatArray, None, None]:

@@ -197,19 +197,11 @@ def test_the_keyboard_reaches_the_form_and_the_tabs(visit: Any) -> None:
     tab = visit()
     tab.open("/entropy")
     tab.chart()
+    tab.slide("Privacy loss ε", "eps=", up=True)
     tab.page.get_by_role("tab", name="Table").focus()
     tab.page.keyboard.press("ArrowRight")
     tab.page.keyboard.press("Enter")
     tab.page.get_by_text("Private release").first.wait_for()
-    tab.settled()
-    slider = tab.page.get_by_role("slider", name="Privacy loss ε")
-    for _ in range(20):  # a key that comes while the page is drawn again is lost, as it would be for anybody
-        slider.focus()
-        tab.page.keyboard.press("ArrowRight")
-        tab.page.wait_for_timeout(500)
-        if "eps=" in tab.page.url:
-            break
-    assert "eps=" in tab.page.url
 
 
 def test_the_first_page_of_a_session_draws_the_chart_first_and_once(visit: Any) -> None:
