@@ -107,7 +107,10 @@ class Visitor:
             slider.focus()
             before = self.page.url
             self.page.keyboard.press("ArrowRight" if up else "ArrowLeft")
-            self.page.wait_for_function("before => location.href !== before", arg=before)
+            for _ in range(30):  # a key that comes while the page is drawn again is lost: press it once more
+                self.page.wait_for_timeout(100)
+                if self.page.url != before:
+                    break
             self.settled()
             if re.search(until, self.page.url):
                 return
