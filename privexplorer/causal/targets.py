@@ -351,22 +351,27 @@ class ATE(CausalTarget):
         return np.asarray(np.sum(p.sum(axis=-2) * (m[..., 1, :] - m[..., 0, :]), axis=-1))
 
 
+class OfTheTreated(CausalTarget):
+    """Base of the averages over the treated, d·(...)/γ with γ = P(D = 1), so that ∂f/∂γ = -f/γ."""
+
+    uses_treated_share: ClassVar[bool] = True
+
+    def integrand_gamma(self, mu: Regression, points: Points, gamma: Any = np.nan) -> Any:
+        """-f/γ."""
+        return -self.integrand(mu, points, gamma) / np.asarray(gamma)
+
+
 @dataclass(frozen=True)
-class UntreatedMeanOfTreated(CausalTarget):
+class UntreatedMeanOfTreated(OfTheTreated):
     """E[Y⁰ | D = 1]: what the treated would have had without treatment (Ex. 3); γ = P(D = 1)."""
 
     name: ClassVar[str] = "untreated-mean-of-treated"
     title: ClassVar[str] = "Outcome of the treated without treatment"
     source: ClassVar[str] = "Ex. 3"
-    uses_treated_share: ClassVar[bool] = True
 
     def integrand(self, mu: Regression, points: Points, gamma: Any = np.nan) -> Any:
         """d·μ(0, x)/γ."""
         return scaled(np.asarray(points.d) / _treated(gamma), mu(points.at(d=0)))
-
-    def integrand_gamma(self, mu: Regression, points: Points, gamma: Any = np.nan) -> Any:
-        """-f/γ."""
-        return -self.integrand(mu, points, gamma) / np.asarray(gamma)
 
     def score_parts(
         self,
@@ -394,21 +399,16 @@ class UntreatedMeanOfTreated(CausalTarget):
 
 
 @dataclass(frozen=True)
-class ATT(CausalTarget):
+class ATT(OfTheTreated):
     """Average effect on the treated E[Y¹ - Y⁰ | D = 1] (Ex. 3, sign of E1 corrected); γ = P(D = 1)."""
 
     name: ClassVar[str] = "att"
     title: ClassVar[str] = "Average effect on the treated"
     source: ClassVar[str] = "Ex. 3, E1"
-    uses_treated_share: ClassVar[bool] = True
 
     def integrand(self, mu: Regression, points: Points, gamma: Any = np.nan) -> Any:
         """d·(μ(1, x) - μ(0, x))/γ."""
         return scaled(np.asarray(points.d) / _treated(gamma), mu(points.at(d=1)) - mu(points.at(d=0)))
-
-    def integrand_gamma(self, mu: Regression, points: Points, gamma: Any = np.nan) -> Any:
-        """-f/γ."""
-        return -self.integrand(mu, points, gamma) / np.asarray(gamma)
 
     def score_parts(
         self,
