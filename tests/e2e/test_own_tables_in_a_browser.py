@@ -76,6 +76,7 @@ def test_an_effect_in_an_uploaded_table(visit: Any, tmp_path: Any) -> None:
 def test_a_link_about_a_table_works_on_after_the_table_came(visit: Any, tmp_path: Any) -> None:
     first = visit()
     own_table(first, "/predictability", tmp_path)
+    first.page.wait_for_url("**data.table.table.data=**")  # the address follows the form
     first.chart()
     tab = visit()
     tab.page.goto(first.page.url)
