@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from privexplorer.arrays import FloatArray, IntArray
-from privexplorer.causal import AlphaIdentity, Estimate, Guard
+from privexplorer.causal import AlphaIdentity, Estimate, Guard, GuardLevel
 from privexplorer.causal.counts import arm_codes, outcome_numbers
 from privexplorer.causal.study_data import Categories, EffectAnalysis, Numbers, Private, analyse_effect, mechanism_for
 from privexplorer.data import TableChoice, Tables, read_rows, resolve
@@ -39,6 +39,8 @@ PANELS = {"effect": "effect", "trimmed": "trimmed share", "people": "people", "o
 BINS = 20
 LEVEL = 0.95
 FEWEST = 50
+VERDICTS: tuple[GuardLevel, ...] = ("green", "amber", "red", "refused")
+"""What the small-sample rule may say, from enough people to too few."""
 
 ColumnName = Annotated[str, Field(min_length=1, max_length=400)]
 ColumnNames = Annotated[tuple[ColumnName, ...], Field(max_length=12)]
@@ -392,6 +394,8 @@ class Rung:
         values for true ones; NaN where the data do not support it.
     trimmed_shown, trimmed_noise : float
         Shares of shown values and of the noise with an extreme fitted chance of treatment.
+    verdict : float
+        Place in ``VERDICTS`` of what the small-sample rule says; NaN where it was not asked.
     """
 
     keep: float
@@ -399,15 +403,21 @@ class Rung:
     naive: FloatArray
     trimmed_shown: float
     trimmed_noise: float
+    verdict: float = math.nan
+
+    @property
+    def level(self) -> str:
+        """What the small-sample rule says, in a word; empty where it was not asked."""
+        return VERDICTS[int(self.verdict)] if math.isfinite(self.verdict) else ""
 
     def row(self) -> FloatArray:
         """Return all numbers in a row, as a block holds them."""
-        return np.array([self.keep, *self.private, *self.naive, self.trimmed_shown, self.trimmed_noise])
+        return np.array([self.keep, *self.private, *self.naive, self.trimmed_shown, self.trimmed_noise, self.verdict])
 
     @classmethod
     def from_row(cls, row: FloatArray) -> Rung:
         """Read a row."""
-        return cls(float(row[0]), row[1:5], row[5:9], float(row[9]), float(row[10]))
+        return cls(float(row[0]), row[1:5], row[5:9], float(row[9]), float(row[10]), float(row[11]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -526,7 +536,8 @@ def rung_of(keep: float, found: EffectAnalysis | None) -> Rung:
     def numbers(estimate: Estimate | None) -> FloatArray:
         if estimate is None or not math.isfinite(estimate.std_error):
             return np.full(4, np.nan)
-        return np.array([estimate.value, estimate.std_error, estimate.low, estimate.high])
+        error = estimate.std_error if estimate.has_interval else math.nan  # what is refused has no ± either
+        return np.array([estimate.value, error, estimate.low, estimate.high])
 
     if found is None:
         return Rung(keep, np.full(4, np.nan), np.full(4, np.nan), math.nan, math.nan)
@@ -536,6 +547,7 @@ def rung_of(keep: float, found: EffectAnalysis | None) -> Rung:
         numbers(found.estimate.naive if keep < 1 else found.estimate),
         found.trimmed_released,
         found.trimmed_noise,
+        VERDICTS.index(found.estimate.guard.level) if found.estimate.guard is not None else math.nan,
     )
 
 
@@ -676,21 +688,20 @@ class PrivateEffect(Study[PrivateEffectScenario]):
         )
         frame = pd.concat([part.reindex(columns=COLUMNS) for part in frames], ignore_index=True)
         frame["std_error"] = np.where(np.isnan(frame["y"]), 0.0, frame["std_error"])
-        failed = tuple(rung.keep for rung in rungs if math.isnan(rung.private[0]))
-        return self.told(scenario, prepared, frame, failed, len(parts) == self.blocks(scenario))
+        return self.told(scenario, prepared, frame, rungs, len(parts) == self.blocks(scenario))
 
     def told(
         self,
         scenario: PrivateEffectScenario,
         prepared: Prepared,
         frame: pd.DataFrame,
-        failed: tuple[float, ...],
+        rungs: Sequence[Rung],
         whole_ladder: bool,
     ) -> Result:
         """Add cards, words, notes and formulas."""
         own, opened = prepared.own, prepared.opened
         n, keep, truth = prepared.people.n, scenario.keep, prepared.people.truth
-        worth = n * (opened.std_error / own.std_error) ** 2 if own.std_error > 0 else math.nan
+        worth = n * (opened.std_error / own.std_error) ** 2 if own.std_error > 0 and own.has_interval else math.nan
         name = effects.TARGET_WORDS[scenario.target]
         value, around = interval_words(own)
         known = truth is not None
@@ -732,7 +743,7 @@ class PrivateEffect(Study[PrivateEffectScenario]):
             if known
             else Card("Without noise", significant(opened.value), "not private", interval_words(opened)[1])
         )
-        return Result(
+        result = Result(
             study=self.id,
             scenario=scenario,
             frame=frame,
@@ -747,7 +758,7 @@ class PrivateEffect(Study[PrivateEffectScenario]):
                     else f"without noise it is {significant(reference)}."
                 )
             ),
-            notes=self.notes(scenario, prepared, own.guard, failed),
+            notes=self.notes(scenario, prepared, own.guard, rungs),
             formulas=self.formulas(scenario, own, opened, n),
             assumptions=(
                 *effects.ASSUMED[:1],
@@ -764,6 +775,8 @@ class PrivateEffect(Study[PrivateEffectScenario]):
             runs=1,
             complete=whole_ladder,
         )
+        outside = outside_words(result, rungs)
+        return replace(result, notes=(*result.notes, Note(outside))) if outside else result
 
     def spent(self, scenario: PrivateEffectScenario, prepared: Prepared) -> dict[str, Any]:
         """List what a table of the visitor's has released, where that has an ε."""
@@ -832,7 +845,7 @@ class PrivateEffect(Study[PrivateEffectScenario]):
         return first + second + third
 
     def notes(
-        self, scenario: PrivateEffectScenario, prepared: Prepared, guard: Guard | None, failed: tuple[float, ...]
+        self, scenario: PrivateEffectScenario, prepared: Prepared, guard: Guard | None, rungs: Sequence[Rung]
     ) -> tuple[Note, ...]:
         """Say what is protected, what was drawn, and what a reader must know."""
         out = []
@@ -871,13 +884,9 @@ class PrivateEffect(Study[PrivateEffectScenario]):
             out.append(Note(plain_markdown(" ".join(prepared.people.notes)), title="How the table was read"))
         if said:
             out.append(Note(plain_markdown(" ".join(dict.fromkeys(said))), title="About this analysis"))
-        if failed:
-            out.append(
-                Note(
-                    f"At α = {listed([f'{keep:g}' for keep in failed])} these people are too few for any estimate, so "
-                    "the curves have gaps there."
-                )
-            )
+        few = few_words(rungs)
+        if few:
+            out.append(Note(few, title="Levels with few people"))
         return tuple(out)
 
     def formulas(self, scenario: PrivateEffectScenario, own: Estimate, opened: Estimate, n: int) -> tuple[Formula, ...]:
@@ -908,14 +917,17 @@ class PrivateEffect(Study[PrivateEffectScenario]):
             Formula(
                 "Estimate and interval",
                 r"\hat\chi=\frac1n\sum_i\psi_i,\qquad\hat\chi\pm1.96\,\hat\sigma/\sqrt n",
-                rf"n={n:,}:\quad{own.value:.5g}\pm1.96\cdot{own.std_error:.4g}",
+                rf"n={n:,}:\quad{own.value:.5g}"
+                + (rf"\pm1.96\cdot{own.std_error:.4g}" if own.has_interval else r"\ \text{, no interval}"),
                 "exact",
                 "Cor. 1, large samples",
             ),
             Formula(
                 "Effective number of people",
                 r"n_{\mathrm{eff}}=n\,\frac{\sigma^2(1)}{\sigma^2(\alpha)}",
-                rf"{n:,}\cdot\left(\frac{{{opened.std_error:.4g}}}{{{own.std_error:.4g}}}\right)^2",
+                rf"{n:,}\cdot\left(\frac{{{opened.std_error:.4g}}}{{{own.std_error:.4g}}}\right)^2"
+                if own.has_interval
+                else "",
                 "exact",
                 "locally private inference §1.6, with estimated variances",
             ),
@@ -1094,6 +1106,49 @@ def effect_range(result: Result, shown: Shown, keep: float) -> tuple[float, floa
     low, high = float(values.min()), float(values.max())
     pad = 0.08 * max(high - low, 1e-9)
     return low - pad, high + pad
+
+
+def at_levels(keeps: Sequence[float]) -> str:
+    """Write keep probabilities as a place in a sentence."""
+    return f"α = {listed([f'{keep:g}' for keep in keeps])}"
+
+
+def few_words(rungs: Sequence[Rung]) -> str:
+    """Say at which keep probabilities the people are too few, and what the page leaves out there; empty if nowhere."""
+    failed = [rung.keep for rung in rungs if math.isnan(rung.private[0])]
+    refused, red, amber = (
+        [rung.keep for rung in rungs if rung.level == level and rung.keep not in failed]
+        for level in ("refused", "red", "amber")
+    )
+    out = []
+    if failed:
+        out.append(f"At {at_levels(failed)} these people are too few for any estimate, so the curves have gaps there.")
+    if refused:
+        out.append(
+            f"At {at_levels(refused)} there are too few people for this much noise, so no interval is given: the band "
+            "and “In people” leave that out, and the table's ± is empty."
+        )
+    if red:
+        out.append(f"At {at_levels(red)} there are very few: the interval may be unreliable.")
+    if amber:
+        out.append(f"At {at_levels(amber)} there are few: expect a bias of up to one standard error.")
+    return " ".join(out)
+
+
+def outside_words(result: Result, rungs: Sequence[Rung]) -> str:
+    """Say which estimates the chart leaves out since they lie far beyond the rest; empty if it shows all."""
+    scenario: Any = result.scenario
+    bottom, top = effect_range(result, result.extra["shown"], scenario.keep)
+    far = [rung for rung in rungs if math.isfinite(rung.private[0]) and not bottom <= rung.private[0] <= top]
+    if not far:
+        return ""
+    found = [f"{significant(rung.private[0])} at α = {rung.keep:g}" for rung in far]
+    ending = "it is in the table." if len(far) == 1 else "they are in the table."
+    verb = "lies" if len(far) == 1 else "lie"
+    return (
+        f"The chart leaves out the private estimate{'s' if len(far) > 1 else ''} {listed(found)}, which {verb} far "
+        f"beyond the others; {ending}"
+    )
 
 
 def interval_words(estimate: Estimate) -> tuple[str, str]:

@@ -37,6 +37,7 @@ from privexplorer.studies.private_effect import (
 STUDY = PrivateEffect()
 make = PrivateEffectScenario
 SMALL = TrainingProgramme(people=3_000)
+INTERVAL_FORMULAS = ("Estimate and interval", "Effective number of people")
 
 
 def effect(result: Any, series: str, keep: float) -> Any:
@@ -127,7 +128,8 @@ def test_intervals_shrink_and_people_grow_with_the_keep_probability() -> None:
     assert np.all(np.diff(errors) < 0)
     worth = result.series(WORTH, PANELS["people"])["y"].to_numpy()
     assert worth[-1] == pytest.approx(20_000)
-    assert np.allclose(worth, 20_000 * (rows["std_error"].to_numpy()[-1] / rows["std_error"].to_numpy()) ** 2)
+    expected = 20_000 * (rows["std_error"].to_numpy()[-1] / rows["std_error"].to_numpy()) ** 2
+    assert np.allclose(worth[2:], expected[2:])
 
 
 # --- one draw, kept --------------------------------------------------------------------------------------------
@@ -260,6 +262,48 @@ def test_few_people_get_no_interval() -> None:
     tables, scenario = own_table(people=300, private=("age",), keep=0.1)
     with pytest.raises((DataError, ParameterError)):
         STUDY.run(scenario, tables)
+
+
+def test_a_refused_interval_leaves_no_plus_minus_behind() -> None:
+    """Where the small-sample rule refuses an interval neither table nor people tell of one, and a note says where."""
+    result = STUDY.run(make())
+    rows = result.series(PRIVATE, PANELS["effect"]).set_index("x")
+    refused = rows.index[rows["low"].isna()].tolist()
+    assert refused == [0.1, 0.15], "the example shows what this test is about"
+    assert rows.loc[refused, "std_error"].isna().all()
+    assert rows.loc[refused, "y"].notna().all()
+    assert rows["std_error"].drop(refused).gt(0).all()
+    table = STUDY.table(result)
+    plus_minus = table[table["panel"] == PANELS["effect"]].set_index("x")[f"{PRIVATE}, {STUDY.spread}"]
+    assert plus_minus[refused].isna().all()
+    worth = result.series(WORTH, PANELS["people"]).set_index("x")["y"]
+    assert worth.index[worth.isna()].tolist() == refused
+    (note,) = (note for note in result.notes if note.title == "Levels with few people")
+    assert "At α = 0.1 and 0.15 there are too few people" in note.text
+    assert "no interval is given" in note.text
+    assert "At α = 0.2 there are very few" in note.text
+    assert "At α = 0.3 there are few" in note.text
+    plenty = STUDY.run(make(data=TrainingProgramme(people=200_000)))
+    assert not any(note.title == "Levels with few people" for note in plenty.notes)
+
+
+def test_an_estimate_beyond_the_chart_is_named() -> None:
+    result = STUDY.run(make())
+    (line,) = (mark for mark in STUDY.chart(result, "effect").marks() if mark.name == PRIVATE and hasattr(mark, "main"))
+    hidden = np.asarray(line.x)[np.isnan(line.y)].tolist()
+    assert hidden == [0.1], "the example shows what this test is about"
+    (note,) = (note.text for note in result.notes if note.text.startswith("The chart leaves out"))
+    assert "93.1 at α = 0.1" in note
+    shown = STUDY.run(make(data=SMALL))
+    assert not any(note.text.startswith("The chart leaves out") for note in shown.notes)
+
+
+def test_a_refused_estimate_claims_no_number_of_people() -> None:
+    result = STUDY.run(make(data=TrainingProgramme(people=500), keep=0.3))
+    assert result.cards[1].value == "–"
+    interval, people = (next(f for f in result.formulas if f.title == name) for name in INTERVAL_FORMULAS)
+    assert "pm" not in interval.numbers
+    assert people.numbers == ""
 
 
 # --- charts and drafts ---------------------------------------------------------------------------------------------
