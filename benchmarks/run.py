@@ -23,6 +23,7 @@ MODULES = (
     "read_csv",
     "locally_private",
     "effects",
+    "predictability",
     "browser",
 )
 BEGIN, END = "<!-- table begins -->", "<!-- table ends -->"

@@ -37,11 +37,21 @@ def free_port() -> int:
 @contextlib.contextmanager
 def running_app(*options: str) -> Iterator[str]:
     """Start the app as a user does and yield its address; end it afterwards."""
+    with running_server([sys.executable, "-m", "privexplorer", "app"], *options) as address:
+        yield address
+
+
+@contextlib.contextmanager
+def running_server(command: list[str], *options: str) -> Iterator[str]:
+    """Start a Streamlit server and yield its address once it answers; end it afterwards."""
     port = free_port()
-    command = [sys.executable, "-m", "privexplorer", "app", "--server.port", str(port), "--server.headless", "true"]
     environment = {**os.environ, "STREAMLIT_CLIENT_SHOW_ERROR_DETAILS": "full"}
     process = subprocess.Popen(
-        [*command, *options], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
+        [*command, "--server.port", str(port), "--server.headless", "true", *options],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=environment,
     )
     address = f"http://127.0.0.1:{port}"
     try:
