@@ -44,6 +44,18 @@ class Source:
     rows: tuple[str, ...] = field(default=())
 
 
+class Request(str):
+    """A sentence of ``Study.check`` that asks for what is not said yet, where nothing that was said is wrong.
+
+    Examples
+    --------
+    >>> print(Request("Say which value means treated."))
+    Say which value means treated.
+    """
+
+    __slots__ = ()
+
+
 class Study(ABC, Generic[S]):
     """One question. A new study is one subclass in one module; the catalogue finds it.
 
@@ -81,7 +93,10 @@ class Study(ABC, Generic[S]):
         return ()
 
     def check(self, scenario: S, tables: Tables | None) -> tuple[str, ...]:
-        """Sentences about what does not go together (a declared k below the observed number, an unknown column)."""
+        """Sentences about what does not go together (a declared k below the observed number, an unknown column).
+
+        A ``Request`` among them asks for something that only the visitor can say; the page asks for it kindly.
+        """
         return ()
 
     @abstractmethod

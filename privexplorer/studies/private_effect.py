@@ -24,7 +24,7 @@ from privexplorer.privacy.guarantees import LocalDP
 from privexplorer.records import Number, Record, Scenario, Seed, dump, field
 from privexplorer.studies import _effects as effects
 from privexplorer.studies._effects import EffectTarget, KeepProbability
-from privexplorer.studies.base import Preset, Study
+from privexplorer.studies.base import Preset, Request, Study
 from privexplorer.studies.chart import Axis, Bars, Chart, Line, Panel, Spread
 from privexplorer.studies.result import Card, Formula, Note, Result, tidy
 from privexplorer.studies.words import listed, percent, plain_markdown, significant, whole
@@ -312,18 +312,22 @@ def roles_clash(scenario: PrivateEffectScenario) -> str:
     )
 
 
+class NotSaid(ParameterError):
+    """Something about the table that only the visitor can say is not said yet."""
+
+
 def facts_for(scenario: PrivateEffectScenario) -> dict[str, Private]:
     """Return the public facts about the private columns, in their order.
 
     Raises
     ------
     ParameterError
-        If nothing is said about one of them.
+        If the facts cannot be read; ``NotSaid`` if nothing is said about one of the columns.
     """
     known = read_facts(scenario.data.facts)
     for name in scenario.private:
         if name not in known:
-            raise ParameterError(
+            raise NotSaid(
                 f"Say what is publicly known about the private column “{name}”, such as “{name}: 0 to 100” or "
                 f"“{name}: no, yes”. Reading it off the column would break the protection.",
                 field="facts",
@@ -557,6 +561,13 @@ def bare(estimate: Estimate) -> Estimate:
     return replace(estimate, nuisances={}, scores=None, naive=naive)
 
 
+def is_not_said(scenario: PrivateEffectScenario, error: PrivExplorerError) -> bool:
+    """Whether an error only says that the visitor has a fact about the table left to give."""
+    data = scenario.data
+    which_arm = error.field == "treated" and isinstance(data, EffectTable) and not data.treated.strip()
+    return isinstance(data, EffectTable) and (which_arm or isinstance(error, NotSaid))
+
+
 class PrivateEffect(Study[PrivateEffectScenario]):
     """An effect with its interval for a ladder of keep probabilities, beside the naive and the open analysis."""
 
@@ -620,7 +631,8 @@ class PrivateEffect(Study[PrivateEffectScenario]):
             arm_codes(people.columns[scenario.treatment], people.treated)
             draw(people, mechanism_for(people.private, scenario.keep), np.random.default_rng(0))
         except PrivExplorerError as error:
-            return (f"{error} {error.hint}".strip() if error.hint else str(error),)
+            words = f"{error} {error.hint}" if error.hint else str(error)
+            return (Request(words) if is_not_said(scenario, error) else words,)
         return ()
 
     def prepare(self, scenario: PrivateEffectScenario, tables: Tables | None) -> Prepared:

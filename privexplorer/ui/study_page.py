@@ -11,7 +11,7 @@ from privexplorer.data import TableChoice, TableColumn, bundled
 from privexplorer.errors import PrivExplorerError
 from privexplorer.records import Record, Scenario, problems
 from privexplorer.studies import catalogue
-from privexplorer.studies.base import Study, digest
+from privexplorer.studies.base import Request, Study, digest
 from privexplorer.studies.result import Note, Result
 from privexplorer.studies.words import plain_markdown
 from privexplorer.ui import early, link, shell, show, state
@@ -150,6 +150,8 @@ def answer(study: Study[Any], scenario: Scenario, view: str) -> None:
     for sentence in study.check(scenario, tables):
         if lacks_table(scenario):
             not_here(sentence)
+        elif isinstance(sentence, Request):
+            st.info(plain_markdown(sentence), title="One more thing is needed", icon=":material/edit_note:")
         else:
             st.error(plain_markdown(sentence), title="This cannot be answered as it stands")
         return

@@ -13,6 +13,7 @@ from privexplorer.causal.study_data import Categories, Numbers, mechanism_for
 from privexplorer.data import Source, TableChoice
 from privexplorer.errors import DataError, ParameterError
 from privexplorer.privacy.answers import release_rng
+from privexplorer.studies.base import Request
 from privexplorer.studies.private_effect import (
     LADDER,
     NAIVE,
@@ -243,6 +244,29 @@ def test_refusals(changes: dict[str, Any], facts: str | None, words: str) -> Non
         scenario = scenario.model_copy(update={"data": scenario.data.model_copy(update={"facts": facts})})
     (said,) = STUDY.check(scenario, tables)
     assert words in said
+
+
+@pytest.mark.parametrize(
+    ("changes", "data", "is_request"),
+    [
+        ({"private": ("site",)}, {}, True),
+        ({}, {"facts": ""}, True),
+        ({}, {"treated": " "}, True),
+        ({}, {"treated": "perhaps"}, False),
+        ({}, {"facts": "illness: none, mild"}, False),
+        ({}, {"facts": "illness, none"}, False),
+        ({"treatment": "site"}, {"treated": ""}, False),
+        ({"outcome": "wage"}, {}, False),
+    ],
+)
+def test_what_is_not_said_yet_is_asked_for(changes: dict[str, Any], data: dict[str, Any], is_request: bool) -> None:
+    """A fact that only the visitor has is a request; a fact that is wrong stays an error."""
+    tables, scenario = own_table(people=300, **changes)
+    scenario = scenario.model_copy(update={"data": scenario.data.model_copy(update=data)})
+    (said,) = STUDY.check(scenario, tables)
+    assert isinstance(said, Request) == is_request, said
+    with pytest.raises((DataError, ParameterError)):
+        STUDY.run(scenario, tables)
 
 
 def test_treated_value_is_needed() -> None:
