@@ -791,7 +791,10 @@ class PrivateEffect(Study[PrivateEffectScenario]):
         return replace(result, notes=(*result.notes, Note(outside))) if outside else result
 
     def spent(self, scenario: PrivateEffectScenario, prepared: Prepared) -> dict[str, Any]:
-        """List what a table of the visitor's has released, where that has an ε."""
+        """List what a table of the visitor's has released; without a finite ε, its total-variation level stands as δ.
+
+        Total-variation privacy at level α is (0, α)-privacy. (Def 1, Def 2)
+        """
         out: dict[str, Any] = {
             "shown": Shown(
                 prepared.people.n,
@@ -801,13 +804,14 @@ class PrivateEffect(Study[PrivateEffectScenario]):
                 prepared.own_rung.trimmed_shown,
             )
         }
-        if isinstance(scenario.data, EffectTable) and math.isfinite(prepared.epsilon) and scenario.keep < 1:
+        if isinstance(scenario.data, EffectTable) and scenario.keep < 1:
+            has_epsilon = math.isfinite(prepared.epsilon)
             out["answers"] = (
                 PrivateAnswer(
                     prepared.people.name,
                     listed(scenario.private),
                     f"one release at α = {scenario.keep:g}",
-                    LocalDP(prepared.epsilon),
+                    LocalDP(prepared.epsilon) if has_epsilon else LocalDP(0.0, scenario.keep),
                     scenario.seed,
                 ),
             )
@@ -888,6 +892,8 @@ class PrivateEffect(Study[PrivateEffectScenario]):
                 title="One draw, kept",
             )
         )
+        if own_table and not math.isfinite(prepared.epsilon):
+            out.append(Note(plain_markdown(bill_words(scenario, prepared)), title="Privacy spent: no finite ε"))
         guard_sentence = guard.sentence if guard is not None else ""
         said = [
             note for note in prepared.notes if note != guard_sentence and not note.startswith("The noise was drawn")
@@ -1118,6 +1124,20 @@ def effect_range(result: Result, shown: Shown, keep: float) -> tuple[float, floa
     low, high = float(values.min()), float(values.max())
     pad = 0.08 * max(high - low, 1e-9)
     return low - pad, high + pad
+
+
+def bill_words(scenario: PrivateEffectScenario, prepared: Prepared) -> str:
+    """Say what a release costs the people of a table where no finite ε holds."""
+    if scenario.keep >= 1:
+        return "At α = 1 the private columns are shown as they are: nothing about them is protected."
+    numeric = [f"“{name}”" for name, kind in prepared.people.private.items() if isinstance(kind, Numbers)]
+    return (
+        f"The numbers in {listed(numeric)} are swapped on a continuous scale, so one release has no finite ε. What "
+        f"holds is the total-variation level α = {scenario.keep:g}: one person's private values change the chance of "
+        f"anything that is seen by at most {scenario.keep:g}. The bill writes this as ε = 0 with δ = "
+        f"{scenario.keep:g}, which is no small price: δ is the chance that the true values are shown. The δ of "
+        "further draws add up, and at 1 nothing is protected."
+    )
 
 
 def at_levels(keeps: Sequence[float]) -> str:

@@ -238,11 +238,13 @@ def bill(result: Result) -> None:
             f"This session has shown **{shown} private answers** about this table; together they cost "
             f"**{spent.total()}**. "
             "Averaging many answers undoes the privacy: whoever sees them all learns more than one answer tells.",
-            title="Each new draw spends ε again",
+            title="Each new draw spends privacy again" if table.total.delta else "Each new draw spends ε again",
         )
     with st.expander(f"Privacy spent on this table: {spent.total()}"):
-        rows = [(row.label, str(row.epsilon)) for row in (*table.rows, table.total)]
-        frame = pd.DataFrame(rows, columns=["Answer", "ε"])
+        rows = [(row.label, str(row.epsilon), str(row.delta)) for row in (*table.rows, table.total)]
+        frame = pd.DataFrame(rows, columns=["Answer", "ε", "δ"])
+        if not table.total.delta:
+            frame = frame.drop(columns="δ")
         st.dataframe(frame, hide_index=True, alt=f"{shown} private answers, together {spent.total()}")
 
 

@@ -12,7 +12,7 @@ from privexplorer.causal.discrete import discrete_estimate
 from privexplorer.causal.study_data import Categories, Numbers, mechanism_for
 from privexplorer.data import Source, TableChoice
 from privexplorer.errors import DataError, ParameterError
-from privexplorer.privacy.answers import release_rng
+from privexplorer.privacy.answers import SpentBudget, release_rng
 from privexplorer.studies.base import Request
 from privexplorer.studies.private_effect import (
     LADDER,
@@ -204,9 +204,34 @@ def test_own_table_gives_the_example_s_numbers() -> None:
 def test_numbers_have_no_epsilon_and_it_is_said() -> None:
     tables, scenario = own_table(private=("age",), public=("site",), keep=0.9)
     result = STUDY.run(scenario, tables)
-    assert "answers" not in result.extra
+    (answer,) = result.extra["answers"]
+    assert (answer.guarantee.epsilon, answer.guarantee.delta) == (0.0, 0.9), "total variation 0.9 stands as δ"
+    (said,) = (note.text for note in result.notes if note.title == "Privacy spent: no finite ε")
+    assert "“age”" in said
+    assert "total-variation level α = 0.9" in said
     assert any("no finite ε" in note.text for note in result.notes)
     assert "public columns alone" in result.shows
+
+
+def test_a_numeric_column_beside_categories_is_billed() -> None:
+    """Ledger L-X12: one coin for all columns, so the level of the release is α and its slack no smaller."""
+    tables, scenario = own_table(private=("illness", "age"), keep=0.9)
+    scenario = scenario.model_copy(update={"learners": "param"})
+    prepared = STUDY.prepare(scenario, tables)
+    result = STUDY.assemble(scenario, prepared, [])
+    (answer,) = result.extra["answers"]
+    mechanism = mechanism_for(prepared.people.private, 0.9)
+    assert answer.guarantee.delta == pytest.approx(mechanism.ldp_delta(0.0))
+    assert str(SpentBudget().show(answer).total()) == "ε = 0, δ = 0.9"
+    (said,) = (note.text for note in result.notes if note.title == "Privacy spent: no finite ε")
+    assert "“age”" in said
+    assert "“illness”" not in said
+    everything = scenario.model_copy(update={"keep": 1.0})
+    openly = STUDY.assemble(everything, STUDY.prepare(everything, tables), [])
+    assert "answers" not in openly.extra
+    assert any("nothing about them is protected" in note.text for note in openly.notes)
+    example = STUDY.assemble(make(private=("illness", "age"), data=SMALL), prepared, [])
+    assert not any(note.title == "Privacy spent: no finite ε" for note in example.notes)
 
 
 def test_public_facts() -> None:

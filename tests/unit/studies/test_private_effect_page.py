@@ -26,6 +26,17 @@ def opened(facts: str) -> AppTest:
     return app.switch_page("pages/effects.py").run()
 
 
+def test_a_numeric_private_column_has_a_bill() -> None:
+    app = opened("bmi: 15 to 50")
+    assert not app.exception
+    assert not app.error
+    (bill,) = (box for box in app.expander if box.label.startswith("Privacy spent on this table"))
+    assert bill.label.endswith("ε = 0, δ = 0.5")
+    frame = bill.dataframe[0].value
+    assert frame["δ"].astype(float).tolist() == [0.5, 0.5]
+    assert "Privacy spent: no finite ε" in titles(app.info)
+
+
 def titles(boxes: Any) -> list[str]:
     return [box.proto.title for box in boxes]
 
