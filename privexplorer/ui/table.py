@@ -237,8 +237,9 @@ def pick_columns(form: Form, name: str, title: str, info: FieldInfo, start: Any)
     options += [column for column in known if column not in options]
     taken = form.taken.setdefault(more["column_of"], set())
     seen = f"_seen_columns:{form.key(name)}"
-    # drawn for the first time beside a table that somebody chose, or beside another table than before
-    before = st.session_state.get(seen, tuple(options) if form.is_set(name) else None)
+    # drawn for the first time beside a table that somebody chose (a link says no defaults), or beside another table
+    is_said = form.is_set(name) and form.now(name, start) != (list(start) if rule.many else start)
+    before = st.session_state.get(seen, tuple(options) if is_said else None)
     if options and before != tuple(options):
         renew(form, name, known, wanted, taken, start, more, rule)
     st.session_state[seen] = tuple(options)

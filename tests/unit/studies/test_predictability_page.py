@@ -1,0 +1,48 @@
+"""What the page about a release opens with when its link names a table and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+APP = Path(__file__).parents[3] / "app.py"
+
+
+def opened(query: dict[str, str]) -> AppTest:
+    app = AppTest.from_file(str(APP), default_timeout=60)
+    app.run()
+    for name, value in {"trials": "16", **query}.items():
+        app.query_params[name] = value
+    return app.switch_page("pages/predictability.py").run()
+
+
+def said(app: AppTest, name: str) -> list[str]:
+    """What the address says about a setting."""
+    found = app.query_params[name]
+    return [found] if isinstance(found, str) else list(found)
+
+
+@pytest.mark.parametrize("study", ["predictability", "attackers"])
+def test_a_link_that_only_names_a_table_opens_on_its_columns(study: str) -> None:
+    app = opened({"study": study, "data": "table"})
+    assert not app.exception
+    assert not app.error
+    assert app.get("plotly_chart")
+    assert said(app, "publish.mean.columns") == ["age"]  # the default, pressure, is a column of the clinic
+    assert said(app, "ask.one.column") == ["sex"]
+
+
+def test_columns_that_a_link_names_stay() -> None:
+    query = {"data": "table", "publish.mean.columns": "bmi", "ask.one.column": "age", "ask.one.sign": ">"}
+    app = opened({**query, "ask.one.value": "50"})
+    assert not app.error
+    assert said(app, "publish.mean.columns") == ["bmi"]
+    assert said(app, "ask.one.column") == ["age"]
+    assert said(app, "ask.one.value") == ["50"]
+
+
+def test_a_wrong_column_of_a_link_is_still_named() -> None:
+    app = opened({"data": "table", "ask.one.column": "income"})
+    assert ["“income”" in box.value for box in app.error] == [True]
