@@ -446,14 +446,19 @@ GAUSSIAN_ONLY = (
     "For noise that is not Gaussian an attacker who knows its shape can do a little better than the value shown."
 )
 ABOUT_GROUPS = (
-    "Differential privacy limits what one record changes. It does not limit what a release tells about the people left "
-    "as a group, which is what γ measures; neither implies the other."
+    "Differential privacy limits what one record changes. It does not limit what a release tells about people as a "
+    "group, which is what γ measures; neither implies the other."
 )
 SHARED_NOISE = (
     "All leaked records see the same one draw of noise, so it counts ν times in the formula; the paper prints it once, "
     "which is a valid but much looser bound at the same noise."
 )
 
+ASKED_BY_ANY_LEAK = (
+    "What the attacker wants to know: about the people who have not leaked, or about everybody where records leak by "
+    "draws with replacement."
+)
+"""Help of a question beside a choice of leaks."""
 TARGET_LEFT = "The attacker predicts the mean of the question over the people whose records have not leaked."
 TARGET_ALL = (
     "The attacker predicts the mean of the question over everybody: draws with replacement leave nobody out for good, "
@@ -504,6 +509,7 @@ def data_notes(people: People) -> tuple[Note, ...]:
 
 __all__ = [
     "ABOUT_GROUPS",
+    "ASKED_BY_ANY_LEAK",
     "ASSUMPTIONS",
     "FRACTIONS",
     "GAUSSIAN_ONLY",

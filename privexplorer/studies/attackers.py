@@ -19,6 +19,7 @@ from privexplorer.simulation import block_rng
 from privexplorer.simulation.seeds import NOISE
 from privexplorer.studies._leaks import bootstrap
 from privexplorer.studies._predictability import (
+    ASKED_BY_ANY_LEAK,
     ASSUMPTIONS,
     Clinic,
     CompromisedFraction,
@@ -81,8 +82,7 @@ class AttackersScenario(Scenario):
         discriminator="kind",
     )  # fmt: skip
     question: QuestionChoice = field(
-        OneCondition(), "Sensitive question", "What the attacker wants to know about the other people.", key="ask",
-        group="Attacker", discriminator="kind",
+        OneCondition(), "Sensitive question", ASKED_BY_ANY_LEAK, key="ask", group="Attacker", discriminator="kind",
     )  # fmt: skip
     compromised: CompromisedFraction = 0.1
     weight_column: ColumnName = field(

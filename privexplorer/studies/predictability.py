@@ -19,6 +19,7 @@ from privexplorer.studies import _leaks as leaking
 from privexplorer.studies._asking import Asked, log_loss_problem, marks_stand, realised, summed
 from privexplorer.studies._predictability import (
     ABOUT_GROUPS,
+    ASKED_BY_ANY_LEAK,
     FRACTIONS,
     GAUSSIAN_ONLY,
     NOT_PRIVATE,
@@ -99,8 +100,7 @@ class PredictabilityScenario(Scenario):
         key="bounds", group="Privacy", advanced=True,
     )  # fmt: skip
     question: QuestionChoice = field(
-        OneCondition(), "Sensitive question", "What the attacker wants to know about the other people.", key="ask",
-        group="Attacker", discriminator="kind",
+        OneCondition(), "Sensitive question", ASKED_BY_ANY_LEAK, key="ask", group="Attacker", discriminator="kind",
     )  # fmt: skip
     shown: Asks = field(
         "own", "Show", "Your own question, or one of the prepared ones by how much easier it gets.", key="show",
@@ -171,7 +171,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
     id: ClassVar[str] = "predictability"
     question: ClassVar[str] = "What does my release tell somebody who already holds part of the table?"
     lead: ClassVar[str] = (
-        "You publish numbers from a table, part of which has leaked. Which questions about the other people get easier?"
+        "You publish numbers from a table, part of which has leaked. Which questions about its people get easier?"
     )
     tab: ClassVar[str] = "Noise and leak"
     card: ClassVar[str] = "What a release adds to a leak: by how much, what noise helps, and what it costs."
@@ -457,8 +457,9 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         ]
         words += self.which(asked, moment)
         words += self.simulated_words(scenario, asked, moment, frame, attacks)
+        group = "the others" if isinstance(asked.leak, LeakedShard) else asked.target
         words.append(
-            f"{price_words(moment.std, paid, relative)} {dp_words}; it says nothing about the others as a group. "
+            f"{price_words(moment.std, paid, relative)} {dp_words}; it says nothing about {group} as a group. "
             f"{NOT_PRIVATE}"
         )
         return Result(

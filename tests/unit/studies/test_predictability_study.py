@@ -41,6 +41,7 @@ from privexplorer.studies._release_choices import (
     TypedQuestion,
     epsilon_of_gaussian,
 )
+from privexplorer.studies.attackers import AttackersScenario
 from privexplorer.studies.predictability import (
     ATTACKER,
     GAIN,
@@ -561,3 +562,18 @@ def test_the_realised_gain_is_told_as_a_limit(default: Any) -> None:
     gain = next(one for one in default.formulas if one.title.startswith("Realised gain"))
     assert gain.title == "Realised gain, in the limit of many records"
     assert gain.status != "exact"
+
+
+def test_draws_with_replacement_are_never_said_to_be_about_others(default: Any) -> None:
+    drawn = STUDY.run(PredictabilityScenario(leak=StickyDraws(), trials=16))
+    told = " ".join((drawn.shows, drawn.takeaway, *(card.help for card in drawn.cards)))
+    assert "says nothing about everybody as a group" in drawn.shows
+    assert "says nothing about the others as a group" in default.shows
+    for words in ("other people", "the others", "people left", "have not leaked"):
+        assert words not in told
+    # beside a choice of leaks, neither the lead nor the help of the question settles whom the attacker asks about
+    assert "other people" not in STUDY.lead
+    for scenario in (PredictabilityScenario, AttackersScenario):
+        asked = scenario.model_fields["question"].description
+        assert asked is not None
+        assert "about the people who have not leaked, or about everybody" in asked
