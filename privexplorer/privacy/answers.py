@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from privexplorer.privacy.composition import Ledger, LedgerTable
-from privexplorer.privacy.guarantees import ApproxDP, Guarantee, PureDP
+from privexplorer.privacy.guarantees import ApproxDP, Guarantee, LocalDP, PureDP
 
 
 def release_rng(seed: int, *labels: str | int | float) -> np.random.Generator:
@@ -104,10 +104,18 @@ class SpentBudget:
         return replace(self, answers=tuple(answer for answer in self.answers if answer.table == table))
 
     def ledger(self) -> Ledger:
-        """Return one row per different answer, in the order they were first shown."""
+        """Return one row per different answer, in the order they were first shown.
+
+        Beside answers of a trusted curator a local answer counts as the central one that it implies: what holds for
+        each person's report holds for all reports together (Def 1, Def 2).
+        """
         ledger = Ledger()
+        is_mixed = len({answer.guarantee.model for answer in self.answers}) > 1
         for answer in self.answers:
-            ledger = ledger.add(f"{answer.question} of {answer.column}, seed {answer.seed}", answer.guarantee)
+            promise = answer.guarantee
+            if is_mixed and isinstance(promise, LocalDP):
+                promise = ApproxDP(promise.epsilon, promise.delta) if promise.delta else PureDP(promise.epsilon)
+            ledger = ledger.add(f"{answer.question} of {answer.column}, seed {answer.seed}", promise)
         return ledger
 
     def table(self, digits: int = 4) -> LedgerTable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from privexplorer.causal.discrete import discrete_estimate
 from privexplorer.causal.study_data import Categories, Numbers, mechanism_for
 from privexplorer.data import Source, TableChoice
 from privexplorer.errors import DataError, ParameterError
-from privexplorer.privacy.answers import SpentBudget, release_rng
+from privexplorer.privacy.answers import PrivateAnswer, SpentBudget, release_rng
+from privexplorer.privacy.guarantees import LocalDP, PureDP
 from privexplorer.studies.base import Request
 from privexplorer.studies.private_effect import (
     LADDER,
@@ -232,6 +234,18 @@ def test_a_numeric_column_beside_categories_is_billed() -> None:
     assert any("nothing about them is protected" in note.text for note in openly.notes)
     example = STUDY.assemble(make(private=("illness", "age"), data=SMALL), prepared, [])
     assert not any(note.title == "Privacy spent: no finite ε" for note in example.notes)
+
+
+def test_local_and_central_answers_about_a_table_add_up() -> None:
+    """A table asked on two pages has one bill: a local promise implies the central one at the same level."""
+    tables, scenario = own_table(private=("age",), keep=0.9)
+    (local,) = STUDY.assemble(scenario, STUDY.prepare(scenario, tables), []).extra["answers"]
+    curated = PrivateAnswer(local.table, "age", "entropy", PureDP(0.5), 0)
+    spent = SpentBudget().show(curated).show(local)
+    assert str(spent.total()) == "ε = 0.5, δ = 0.9"
+    categories = replace(local, guarantee=LocalDP(1.25))
+    assert str(SpentBudget().show(curated).show(categories).total()) == "ε = 1.75"
+    assert SpentBudget().show(local).total().model == "local"
 
 
 def test_public_facts() -> None:
