@@ -25,7 +25,7 @@ from privexplorer.records import Number, Record, Scenario, Seed, dump, field
 from privexplorer.studies import _effects as effects
 from privexplorer.studies._effects import EffectTarget, KeepProbability
 from privexplorer.studies.base import Preset, Request, Study
-from privexplorer.studies.chart import Axis, Bars, Chart, Line, Panel, Spread
+from privexplorer.studies.chart import Axis, Bars, Chart, Line, Panel, Points, Spread
 from privexplorer.studies.result import Card, Formula, Note, Result, tidy
 from privexplorer.studies.words import listed, percent, plain_markdown, significant, whole
 
@@ -34,6 +34,7 @@ LADDER: tuple[float, ...] = (0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 
 PRIVATE, NAIVE, OPEN = "private estimate", "shown values taken as true", "without noise"
 SHOWN, NOISE = "trimmed among shown values", "trimmed under the noise"
 WORTH = "people with open data who tell as much"
+WARNED = "few people for this noise"
 TREATED, UNTREATED = "treated", "untreated"
 PANELS = {"effect": "effect", "trimmed": "trimmed share", "people": "people", "overlap": "overlap"}
 BINS = 20
@@ -453,6 +454,8 @@ class Shown:
     unadjusted: float
     opened: float
     trimmed: float
+    verdicts: tuple[tuple[float, str], ...] = ()
+    """Keep probabilities with few people, and what the small-sample rule says there: amber, red or refused."""
 
 
 def draw(people: PeopleAtHand, mechanism: AlphaIdentity, rng: np.random.Generator) -> tuple[ColumnsOf, tuple[str, ...]]:
@@ -783,14 +786,14 @@ class PrivateEffect(Study[PrivateEffectScenario]):
                 "Ranges, categories and the noise law are public settings, never read off the private column. "
                 "(locally private inference §3)",
             ),
-            extra=self.spent(scenario, prepared),
+            extra=self.spent(scenario, prepared, rungs),
             runs=1,
             complete=whole_ladder,
         )
         outside = outside_words(result, rungs)
         return replace(result, notes=(*result.notes, Note(outside))) if outside else result
 
-    def spent(self, scenario: PrivateEffectScenario, prepared: Prepared) -> dict[str, Any]:
+    def spent(self, scenario: PrivateEffectScenario, prepared: Prepared, rungs: Sequence[Rung]) -> dict[str, Any]:
         """List what a table of the visitor's has released; without a finite ε, its total-variation level stands as δ.
 
         Total-variation privacy at level α is (0, α)-privacy. (Def 1, Def 2)
@@ -802,6 +805,7 @@ class PrivateEffect(Study[PrivateEffectScenario]):
                 prepared.unadjusted.value,
                 prepared.opened.value,
                 prepared.own_rung.trimmed_shown,
+                tuple((rung.keep, rung.level) for rung in rungs if rung.level in VERDICTS[1:]),
             )
         }
         if isinstance(scenario.data, EffectTable) and scenario.keep < 1:
@@ -1004,6 +1008,7 @@ class PrivateEffect(Study[PrivateEffectScenario]):
             ]  # fmt: skip
         inside = np.where((y >= bottom) & (y <= top), y, np.nan)
         marks.append(Line("private", keeps, inside, PRIVATE, "private", main=True, markers=True, hover="private: {y}"))
+        marks += warned_marks(shown, keeps, inside)
         if shown.truth is None:
             marks.append(
                 Line(
@@ -1031,6 +1036,7 @@ class PrivateEffect(Study[PrivateEffectScenario]):
         """Describe how many people with open data would tell as much."""
         shown: Shown = result.extra["shown"]
         rows = result.series(WORTH, PANELS["people"])
+        keeps, worth = rows["x"].to_numpy(dtype=np.float64), rows["y"].to_numpy(dtype=np.float64)
         return Chart(
             f"What {shown.people:,} people are worth",
             "people with open data, log scale",
@@ -1041,14 +1047,15 @@ class PrivateEffect(Study[PrivateEffectScenario]):
                     (
                         Line(
                             "private",
-                            rows["x"].to_numpy(dtype=np.float64),
-                            rows["y"].to_numpy(dtype=np.float64),
+                            keeps,
+                            worth,
                             WORTH,
                             "tell as much",
                             main=True,
                             markers=True,
                             hover="as much as {y} people with open data",
                         ),
+                        *warned_marks(shown, keeps, worth),
                     ),
                     here=here,
                     level_lines=((float(shown.people), "all of them"),),
@@ -1145,6 +1152,25 @@ def at_levels(keeps: Sequence[float]) -> str:
     return f"α = {listed([f'{keep:g}' for keep in keeps])}"
 
 
+def warned_marks(shown: Shown, keeps: FloatArray, y: FloatArray) -> tuple[Points, ...]:
+    """Draw a ring around each number of a curve that the small-sample rule warns of; nothing where it warns of none."""
+    told = dict(shown.verdicts)
+    at = np.array([float(keep) in told for keep in keeps]) & np.isfinite(y)
+    if not at.any():
+        return ()
+    return (
+        Points(
+            "private",
+            keeps[at],
+            y[at],
+            WARNED,
+            hover=f"ring: {WARNED}",
+            open=True,
+            size=16,
+        ),
+    )
+
+
 def few_words(rungs: Sequence[Rung]) -> str:
     """Say at which keep probabilities the people are too few, and what the page leaves out there; empty if nowhere."""
     failed = [rung.keep for rung in rungs if math.isnan(rung.private[0])]
@@ -1164,6 +1190,8 @@ def few_words(rungs: Sequence[Rung]) -> str:
         out.append(f"At {at_levels(red)} there are very few: the interval may be unreliable.")
     if amber:
         out.append(f"At {at_levels(amber)} there are few: expect a bias of up to one standard error.")
+    if refused or red or amber:
+        out.append("Rings in the charts mark these levels.")
     return " ".join(out)
 
 

@@ -16,6 +16,7 @@ from privexplorer.errors import DataError, ParameterError
 from privexplorer.privacy.answers import PrivateAnswer, SpentBudget, release_rng
 from privexplorer.privacy.guarantees import LocalDP, PureDP
 from privexplorer.studies.base import Request
+from privexplorer.studies.chart import Line, Points
 from privexplorer.studies.private_effect import (
     LADDER,
     NAIVE,
@@ -26,6 +27,7 @@ from privexplorer.studies.private_effect import (
     SHOWN,
     TREATED,
     UNTREATED,
+    WARNED,
     WORTH,
     EffectTable,
     PrivateEffect,
@@ -348,6 +350,22 @@ def test_a_refused_interval_leaves_no_plus_minus_behind() -> None:
     assert "At α = 0.3 there are few" in note.text
     plenty = STUDY.run(make(data=TrainingProgramme(people=200_000)))
     assert not any(note.title == "Levels with few people" for note in plenty.notes)
+
+
+def test_both_views_mark_the_levels_with_few_people() -> None:
+    """Rings stand where the small-sample rule warns and a number is drawn, on the curve itself."""
+    result = STUDY.run(make())
+    for view, name, ringed in (("effect", PRIVATE, [0.15, 0.2, 0.3]), ("people", WORTH, [0.2, 0.3])):
+        marks = STUDY.chart(result, view).marks()
+        (rings,) = (mark for mark in marks if isinstance(mark, Points))
+        (curve,) = (mark for mark in marks if isinstance(mark, Line) and mark.name == name)
+        assert list(rings.x) == ringed
+        assert rings.name == WARNED
+        where = dict(zip(curve.x, curve.y, strict=True))
+        assert [where[x] for x in rings.x] == list(rings.y)
+    assert any("Rings in the charts mark these levels." in note.text for note in result.notes)
+    plenty = STUDY.run(make(data=TrainingProgramme(people=200_000)))
+    assert not any(isinstance(mark, Points) for mark in STUDY.chart(plenty, "people").marks())
 
 
 def test_an_estimate_beyond_the_chart_is_named() -> None:
