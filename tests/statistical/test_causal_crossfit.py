@@ -1,8 +1,9 @@
 """Laws C and D at reduced size (spec section 6.2): bias, variance and coverage of the cross-fitted one-step.
 
 Seeds are fixed. Tolerances are 3 standard errors of both tables together: the source has 1,000 replications at
-n = 3,000, and 500 (law C) and 300 (law D) at n = 20,000, here there are fewer. A ratio of variances from R replications has a standard error of
-about √(2/R), more where the estimates have heavy tails (keep probability 0.2), so there the median stands in.
+n = 3,000, and 500 (law C) and 300 (law D) at n = 20,000; here there are fewer. A ratio of variances from R replications
+has a standard error of about √(2/R), more where the estimates have heavy tails (keep probability 0.2, n = 3,000), so
+there the median stands in.
 """
 
 from __future__ import annotations
