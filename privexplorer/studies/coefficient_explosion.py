@@ -394,7 +394,7 @@ class CoefficientExplosion(Study[CoefficientScenario]):
             )
         return Chart(
             "Sensitivity against the smoothing rate",
-            "left: values, log scale; right: ratio",
+            "first: values, log scale; second: ratio",
             Axis("smoothing rate r", "log", symbol="r"),
             Axis("sensitivity", "log"),
             (

@@ -294,7 +294,7 @@ class DoubleRobustness(Study[DoubleRobustnessScenario]):
             table = values.reshape(size)
             wrong = np.zeros(size) if errors is None else errors.reshape(size)
             rows = [
-                (f"{name}, regression off by {shift:g}", ODDS, table[row], wrong[row])
+                (f"{name}, regression off by {significant(shift)}", ODDS, table[row], wrong[row])
                 for row, shift in enumerate(SHIFTS.tolist())
             ]
             return tidy(rows, panel=panel)
@@ -388,8 +388,9 @@ class DoubleRobustness(Study[DoubleRobustnessScenario]):
         )
         shows = (
             f"With the chance of treatment off by **{significant(off_size, 2)}** (root mean square) and the mean "
-            f"outcome by **{significant(abs(shift), 2) if shift else '0'}**, {about}; **{percent(miss)}** of the 95% "
-            f"intervals of {scenario.n:,} people miss. Along the two axes, where one model is right, "
+            f"outcome by **{significant(abs(shift), 2) if shift else '0'}**, {about}; by calculation "
+            f"**{percent(miss)}** of the 95% intervals of {scenario.n:,} people miss "
+            f"(simulated: {simulated}% {around}%). Along the two axes, where one model is right, "
             f"{percent(cross)} ± {percent(cross_error)} miss, as meant. "
             "Halving both errors quarters the bias; halving one halves it. "
             "More people do not cure a bias: they make the interval narrow around the wrong number."

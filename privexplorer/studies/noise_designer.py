@@ -395,7 +395,7 @@ class NoiseDesigner(Study[NoiseScenario]):
         alpha = Axis("keep probability α", "log", ends=("more private", "more accurate"), symbol="α")
         return Chart(
             "What the noise costs, and what it hides",
-            f"left: by α, log scale; right: at α = {keep:g}",
+            f"first: by α, log scale; second: at α = {keep:g}",
             alpha,
             Axis("times the people", "log", unit="times"),
             (

@@ -178,6 +178,8 @@ def details(study: Study[Any], scenario: Scenario, result: Result, view: str) ->
 def table_tab(study: Study[Any], result: Result, view: str) -> None:
     """Show the numbers of the chart."""
     frame = seen_table(study, result, view)
+    if shell.is_phone():
+        st.space("small")  # a touch screen always shows the table's tools, which would lie on the tabs
     st.dataframe(
         frame,
         hide_index=True,
