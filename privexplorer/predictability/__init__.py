@@ -191,6 +191,7 @@ from privexplorer.predictability.releases import (
     ReleaseRecord,
     RidgeRegression,
     fit_all,
+    refuse_outside,
 )
 from privexplorer.predictability.spectrum import (
     NoiseSpectrum,
@@ -410,6 +411,7 @@ __all__ = [
     "randomised_response_information",
     "rate_log_ratio",
     "rate_posterior",
+    "refuse_outside",
     "regression_accuracy",
     "regularity",
     "release_ledger",

@@ -645,6 +645,10 @@ class ReleaseRecord(Record):
         """
         raise NotImplementedError
 
+    def bounded(self) -> tuple[str, ...]:
+        """Return the columns and formulas whose public bounds the sensitivity rests on."""
+        return ()
+
     def sensitivity(self, records: int, bounds: Bounds, norm: Norm) -> float:
         """Return how far one replaced record can move the released numbers.
 
@@ -667,6 +671,48 @@ class ReleaseRecord(Record):
             "differentially private; release a mean or a penalised logistic regression, or use another noise.",
             field="noise",
         )
+
+
+def refuse_outside(release: ReleaseRecord, data: Parts, bounds: Bounds) -> None:
+    """Refuse a table that breaks the public bounds: noise for them would promise an ε that does not hold.
+
+    Parameters
+    ----------
+    release : record
+        What is published.
+    data : table or parts
+        Everybody.
+    bounds : mapping
+        Public lower and upper bounds of columns; those of other columns are not looked at.
+
+    Raises
+    ------
+    ParameterError
+        Naming the first column with values outside, and how many.
+
+    Examples
+    --------
+    >>> refuse_outside(Mean(columns=("age",)), {"age": np.arange(60.0)}, {"age": (10.0, 99.0)})
+    Traceback (most recent call last):
+    ...
+    privexplorer.errors.ParameterError: 10 of 60 values of 'age' lie outside its public bounds 10 to 99, so no ε \
+holds; widen the bounds, or publish the mean of the formula clip(age, 10, 99).
+    """
+    for name in release.bounded():
+        if name not in bounds:
+            continue
+        low, high = bounds[name]
+        outside = total = 0
+        for table in parts_of(data):
+            values = np.asarray(table[name] if name in table else parse(name).evaluate(table), dtype=np.float64)
+            outside += int(np.count_nonzero((values < low) | (values > high)))
+            total += values.size
+        if outside:
+            raise ParameterError(
+                f"{outside:,} of {total:,} values of '{name}' lie outside its public bounds {low:g} to {high:g}, so no "
+                f"ε holds; widen the bounds, or publish the mean of the formula clip({name}, {low:g}, {high:g}).",
+                field="bounds",
+            )
 
 
 def _span(bounds: Bounds, name: str) -> float:
@@ -702,6 +748,10 @@ class Mean(ReleaseRecord):
         matrix({name: column(first, name)[:1] for name in self.columns}, self.columns)  # refuses texts at once
         return FittedStatistic(self.columns, column_labels(first, self.columns))
 
+    def bounded(self) -> tuple[str, ...]:
+        """Return the columns."""
+        return self.columns
+
     def sensitivity(self, records: int, bounds: Bounds, norm: Norm) -> float:
         """Return the summed (l1) or Euclidean (l2) spans of the bounds over N; exact."""
         spans = np.array([_span(bounds, name) for name in self.columns])
@@ -724,6 +774,10 @@ class Formula(ReleaseRecord):
         if expression.kind(first) == "text":
             raise ParameterError(f"The expression '{expression.text}' is a text, which has no mean.", field="formula")
         return FittedStatistic((expression,), (expression.text,))
+
+    def bounded(self) -> tuple[str, ...]:
+        """Return the formula."""
+        return (self.text,)
 
     def sensitivity(self, records: int, bounds: Bounds, norm: Norm) -> float:
         """Return the span of the bounds of the formula over N; exact."""
@@ -900,6 +954,10 @@ class PenalisedLogisticRegression(_Regression):
         """Fit to a table."""
         return self._fit("logistic", data, self.penalty)
 
+    def bounded(self) -> tuple[str, ...]:
+        """Return the features."""
+        return self.features
+
     def sensitivity(self, records: int, bounds: Bounds, norm: Norm) -> float:
         """Return 2R/(Nμ), R the largest length of a person's features; times √d for the sum of absolute values.
 
@@ -1014,4 +1072,5 @@ __all__ = [
     "ReleaseRecord",
     "RidgeRegression",
     "fit_all",
+    "refuse_outside",
 ]

@@ -268,7 +268,7 @@ def summed(
         labels=fitted.labels,
         gram=gram,
         residual=residual,
-        sensitivity=sensitivities(record, people.n, people.bounds | parse_bounds(bounds)),
+        sensitivity=sensitivities(record, people.table, people.n, people.bounds | parse_bounds(bounds)),
         leak=leak,
         process_notes=() if isinstance(leak, LeakedShard) else process.notes,
     )

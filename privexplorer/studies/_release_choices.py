@@ -628,10 +628,11 @@ def epsilon_of_gaussian(std: float, sensitivity: float, delta: float = DELTA) ->
 
 
 def sensitivities(
-    record: pr.ReleaseRecord, people: int, bounds: Mapping[str, tuple[float, float]]
+    record: pr.ReleaseRecord, table: Mapping[str, Any], people: int, bounds: Mapping[str, tuple[float, float]]
 ) -> tuple[float | None, float | None, str]:
     """Return how far one record moves the numbers (l1, l2), or why that is not known."""
     try:
+        pr.refuse_outside(record, table, bounds)
         return record.sensitivity(people, bounds, "l1"), record.sensitivity(people, bounds, "l2"), ""
     except PrivExplorerError as error:
         return None, None, str(error)

@@ -356,7 +356,7 @@ class InformationView(Study[InformationScenario]):
         )
         return Chart(
             "What a randomised answer tells, and what that promises",
-            "everybody else known; logarithmic scale in the first panel",
+            "everybody else known; first panel: log scale",
             x,
             Axis("nats", "log", unit="nats"),
             (

@@ -394,7 +394,7 @@ class PriceOfPrivacy(Study[PriceScenario]):
         inside = grid[0] <= scenario.epsilon <= grid[-1] and result.extra["here"] == scenario.n
         return Chart(
             "How many times larger is the private error?",
-            "shade: error with privacy ÷ error without; upwards: ε",
+            "shade: error with privacy ÷ without; upwards: ε",
             Axis("sample size n, people", "log", float(ns[0]), float(ns[-1]), symbol="n"),
             Axis("ε", "log", float(grid[0]), float(grid[-1]), symbol="ε"),
             (

@@ -508,18 +508,35 @@ def others_of(scenario: PrivateEffectScenario) -> tuple[float, ...]:
     return tuple(sorted({*LADDER} - {scenario.keep, 1.0}, reverse=True))
 
 
+def facts_text(people: PeopleAtHand) -> str:
+    """Write the public facts that shape the noise; two releases with other facts must not share their coins.
+
+    The noise is a place on a list of categories or in a range. Under another list the same coins would give other
+    texts to those who show noise, and the same text to those who show the truth.
+    """
+    parts = []
+    for kind in people.private.values():
+        if isinstance(kind, Categories):
+            parts.append(f"{[str(level) for level in kind.levels]} {kind.probabilities}")
+        else:
+            parts.append(f"{float(kind.low)!r} to {float(kind.high)!r} {kind.law}")
+    return "; ".join(parts)
+
+
 def analysis(
     scenario: PrivateEffectScenario, people: PeopleAtHand, keep: float
 ) -> tuple[EffectAnalysis, tuple[str, ...]]:
     """Analyse the release at one keep probability; all of them share one draw of coins and noise.
 
-    The draw is named by the seed, the people and the private columns: neither outcome nor treatment nor the keep
-    probability changes anybody's coin or noise.
+    The draw is named by the seed, the people, the private columns and what is publicly known about them: neither
+    outcome nor treatment nor the keep probability changes anybody's coin or noise.
     """
     by_table = len(people.private) == 1 and not scenario.public
     by_table = by_table and isinstance(next(iter(people.private.values())), Categories)
     mechanism = mechanism_for(people.private, keep)
-    released, moved = draw(people, mechanism, release_rng(scenario.seed, people.name, *people.private))
+    said = (facts_text(people),) if isinstance(scenario.data, EffectTable) else ()  # the facts of the others are fixed
+    rng = release_rng(scenario.seed, people.name, *people.private, *said)
+    released, moved = draw(people, mechanism, rng)
     found = analyse_effect(
         released,
         outcome=scenario.outcome,
@@ -814,7 +831,7 @@ class PrivateEffect(Study[PrivateEffectScenario]):
                 PrivateAnswer(
                     prepared.people.name,
                     listed(scenario.private),
-                    f"one release at α = {scenario.keep:g}",
+                    f"one release at α = {scenario.keep:g}, noise over {facts_text(prepared.people)}",
                     LocalDP(prepared.epsilon) if has_epsilon else LocalDP(0.0, scenario.keep),
                     scenario.seed,
                 ),
@@ -890,9 +907,10 @@ class PrivateEffect(Study[PrivateEffectScenario]):
         out.append(Note(f"{effects.ONE_COLUMN} {levels}", title="What is protected"))
         out.append(
             Note(
-                f"The noise was drawn once for seed {scenario.seed}, these people and these private columns, and kept; "
-                "all estimates, whatever the outcome or the treatment, use it, and all rungs share its coins. Another "
-                "seed draws again, and averaging over seeds would take the noise off.",
+                f"The noise was drawn once for seed {scenario.seed}, these people, these private columns and their "
+                "public facts, and kept; all estimates, whatever the outcome or the treatment, use it, and all rungs "
+                "share its coins. So publish a release at one level only: two levels side by side would show who kept "
+                "the true value. Another seed draws again, and averaging over seeds would take the noise off.",
                 title="One draw, kept",
             )
         )

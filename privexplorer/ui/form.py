@@ -94,6 +94,8 @@ class Form:
         self.drawn_records: dict[str, tuple[type[Record], dict[str, Any]]] = {}
         self.renewed: dict[str, tuple[bool, str]] = {}
         """Where a column was exchanged with its table just now: prefix of settings, if it holds numbers, a value."""
+        self.exchanged: set[str] = set()
+        """Prefixes of settings whose table was exchanged just now, their column included or not."""
         self.taken: dict[str, set[str]] = {}
         """Columns that the pickers of a table hold, by the name of the table."""
 

@@ -243,7 +243,10 @@ def bill(result: Result) -> None:
             title="Each new draw spends privacy again" if table.total.delta else "Each new draw spends ε again",
         )
     with st.expander(f"Privacy spent on this table: {spent.total()}"):
-        rows = [(row.label, str(row.epsilon), str(row.delta)) for row in (*table.rows, table.total)]
+        rows = [(row.label, str(row.epsilon), str(row.delta)) for row in table.rows]
+        total = table.total
+        # a δ of 1 promises nothing; the sum may be more
+        rows.append((total.label, str(total.epsilon), str(total.delta) if total.delta <= 1 else "1 (the sum is more)"))
         frame = pd.DataFrame(rows, columns=["Answer", "ε", "δ"])
         if not table.total.delta:
             frame = frame.drop(columns="δ")

@@ -217,8 +217,10 @@ def pick_value(form: Form, name: str, title: str, info: FieldInfo, start: Any) -
     data, beside = extra(info)["value_of"]
     prefix = name.rpartition(".")[0]
     column = form.now(f"{prefix}.{beside}" if prefix else beside, "")
-    levels, _ = levels_of(form, data, str(column))
+    levels, usual = levels_of(form, data, str(column))
     now = form.now(name, start)
+    if levels and now and now not in levels and prefix in form.exchanged:
+        now = usual  # the column is in both tables, the value is not
     form.set(name, now)  # a list and a text field under one name would each begin anew
     if not levels or now == "":
         return form.ask(name, start, st.text_input, title, help=info.description)
@@ -242,6 +244,7 @@ def pick_columns(form: Form, name: str, title: str, info: FieldInfo, start: Any)
     before = st.session_state.get(seen, tuple(options) if is_said else None)
     if options and before != tuple(options):
         renew(form, name, known, wanted, taken, start, more, rule)
+        form.exchanged.add(name.rpartition(".")[0])
     st.session_state[seen] = tuple(options)
     now = form.now(name, list(start) if rule.many else start)
     words = partial(column_title, known)
@@ -274,7 +277,7 @@ def renew(
         suited = [column for column in suited if known[column] in NUMERIC] or suited
     free = [column for column in suited if column not in taken] or suited
     if rule.many:
-        kept = [column for column in now if column in known and column not in taken]
+        kept = [column for column in now if column in known]
         form.set(name, kept or (free[: max(1, len(start))] if now else []))
     elif now and now not in known and not rule.optional:
         form.set(name, free[0])

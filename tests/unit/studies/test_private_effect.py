@@ -30,11 +30,13 @@ from privexplorer.studies.private_effect import (
     WARNED,
     WORTH,
     EffectTable,
+    PeopleAtHand,
     PrivateEffect,
     PrivateEffectScenario,
     TrainingProgramme,
     analysis,
     draw,
+    facts_text,
     read_facts,
     read_people,
 )
@@ -437,3 +439,21 @@ def test_a_person_keeps_the_coins_whatever_the_other_columns_leave_out() -> None
             both += place in shown
             assert shown.setdefault(place, value) == value
     assert both > 300
+
+
+def test_other_public_facts_draw_other_coins_and_are_billed() -> None:
+    """With the categories in another order the same coins would show who kept the true value."""
+    table = {"mood": np.array(["low", "mid", "high"] * 400)}
+    shown, texts = [], []
+    for order in (("low", "mid", "high"), ("mid", "high", "low")):
+        people = PeopleAtHand(table, {"mood": Categories(order)}, None, None, "t", "t")
+        texts.append(facts_text(people))
+        mechanism = mechanism_for(people.private, 0.5)
+        rng = release_rng(0, people.name, *people.private, facts_text(people))
+        shown.append(draw(people, mechanism, rng)[0]["mood"])
+    assert texts[0] != texts[1]
+    alike = shown[0] == shown[1]
+    true = (shown[0] == table["mood"])[alike].mean()
+    # unrelated coins: both true 4/9, both the same wrong text 2/36, so 8 of 9 that agree are true; shared coins: all
+    assert abs(true - 8 / 9) < 4 * np.sqrt(8 / 81 / alike.sum())
+    assert true < 1
