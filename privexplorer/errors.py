@@ -30,11 +30,11 @@ class DataError(PrivExplorerError, ValueError):
     """A table or file cannot be used as it is."""
 
 
-class UnsupportedCombination(PrivExplorerError, TypeError):
+class UnsupportedCombination(PrivExplorerError, ValueError, TypeError):
     """Two settings are fine by themselves but do not go together."""
 
 
-class ConvergenceError(PrivExplorerError, RuntimeError):
+class ConvergenceError(PrivExplorerError, ValueError, RuntimeError):
     """An iteration did not reach its tolerance."""
 
 

@@ -190,6 +190,15 @@ class ShardProcess(Process):
             "(Cor 3.8)."
         )
 
+    def supports(self, use: Use) -> str | None:
+        """Refuse the large-sample formulas for a shard of one."""
+        if use != "theory" or self.draws > 1:
+            return None
+        return (
+            f"A shard of {self.compromised_fraction:g} of {self.records:,} people is one person, too few for the "
+            f"large-sample formulas; the fraction must be at least {2 / self.records:.3g}."
+        )
+
     def size(self, target: Target = "unknown") -> AttackSize:
         """Return α(1-α)N, or αN/(1-α) for the mean over everybody (erratum E13), and the noise multiplier."""
         return shard_size(self.compromised_fraction, self.records, target)

@@ -106,3 +106,19 @@ def test_statistics_without_spread_are_zero_with_a_note() -> None:
     )
     assert found.printed[0] == 0.0
     assert any("same for every person" in note for note in found.notes)
+
+
+def test_a_shard_of_one_person_is_too_small_for_the_formulas() -> None:
+    table = {"x": np.arange(60.0), "ill": np.arange(60) % 4 == 0}
+    queries = pr.query_set(["ill"], table)
+    with pytest.raises(ValueError, match=r"one person, too few .* at least 0\.0333"):
+        pr.analyse(table, queries, pr.Mean(columns=("x",)), pr.RandomShard(compromised_fraction=0.01))
+    assert (
+        pr.analyse(table, queries, pr.Mean(columns=("x",)), pr.RandomShard(compromised_fraction=0.034)).process.draws
+        == 2
+    )
+
+
+def test_all_of_them_are_value_errors() -> None:
+    assert all(issubclass(kind, ValueError) for _, _, kind, _ in CASES)
+    assert issubclass(UnsupportedCombination, ValueError)
