@@ -960,7 +960,9 @@ def _finished(
             "noise."
         )
     guard = _guard(job, found) if guarded and job.keep < 1 else None
-    if guard is not None:
+    if guard is not None and not (
+        flags and guard.level == "green"
+    ):  # no praise beside a warning about the same interval
         notes.append(guard.sentence)
     other = None
     if naive and job.keep < 1:

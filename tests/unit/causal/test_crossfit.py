@@ -148,6 +148,18 @@ def test_separated_arms_are_said() -> None:
     assert "little overlap" in found.flags
 
 
+def test_no_praise_beside_a_warning() -> None:
+    """Enough people for the noise do not help where the arms hardly overlap (section 3)."""
+    rng = np.random.default_rng(3)
+    x = rng.uniform(-1, 1, 4000)
+    d, channel = (x > 0).astype(float), AlphaIdentity(0.8, UniformNoise(-1.0, 1.0))
+    found = cross_fit(x + rng.normal(size=4000), d, channel.privatise(x, rng), channel, rng=rng, refuse=False)
+    assert found.guard is not None
+    assert found.guard.level == "green"
+    assert "little overlap" in found.flags
+    assert not any("enough people" in note for note in found.notes)
+
+
 def test_logistic_of_all_folds_solves_each_score() -> None:
     _, d, x, labels = five_columns(900)
     folds = _ordinary.Folds.of(labels, 5)
