@@ -31,6 +31,21 @@ def upload(tab: Any, tmp_path: Any) -> None:
     tab.settled()
 
 
+def fill(tab: Any, title: str, words: str) -> None:
+    """Type into a field; once more if the page was drawn again under the typing hand."""
+    for _ in range(4):
+        tab.settled()
+        before = tab.page.url
+        box = tab.page.get_by_role("textbox", name=title)
+        box.fill(words)
+        box.press("Enter")
+        for _ in range(40):
+            tab.page.wait_for_timeout(100)
+            if tab.page.url != before:
+                return
+    pytest.fail(f"{title} never took {words}")
+
+
 def own_table(tab: Any, page: str, tmp_path: Any) -> None:
     """Choose a table of one's own in the form, and drop one."""
     tab.open(page)
@@ -60,13 +75,9 @@ def test_an_effect_in_an_uploaded_table(visit: Any, tmp_path: Any) -> None:
     tab = visit()
     own_table(tab, "/effects", tmp_path)
     tab.page.get_by_text("Say what is publicly known about the private column").wait_for()
-    box = tab.page.get_by_role("textbox", name="Public ranges and categories")
-    box.fill("course: no, yes")
-    box.press("Enter")
+    fill(tab, "Public ranges and categories", "course: no, yes")
     tab.page.get_by_text("say which of them means treated").wait_for()
-    box = tab.page.get_by_role("textbox", name="Value that means treated")
-    box.fill("malade")
-    box.press("Enter")
+    fill(tab, "Value that means treated", "malade")
     tab.page.get_by_text("What this shows").wait_for(timeout=60_000)
     assert "600 people" in tab.text()
     assert "not private" in tab.text()
