@@ -457,3 +457,21 @@ def test_other_public_facts_draw_other_coins_and_are_billed() -> None:
     # unrelated coins: both true 4/9, both the same wrong text 2/36, so 8 of 9 that agree are true; shared coins: all
     assert abs(true - 8 / 9) < 4 * np.sqrt(8 / 81 / alike.sum())
     assert true < 1
+
+
+def test_the_analysis_names_its_draw_by_the_public_facts(monkeypatch: pytest.MonkeyPatch) -> None:
+    named: list[tuple[Any, ...]] = []
+
+    def noted(*labels: Any) -> np.random.Generator:
+        named.append(labels)
+        return release_rng(*labels)
+
+    monkeypatch.setattr("privexplorer.studies.private_effect.release_rng", noted)
+    tables, scenario = own_table()
+    people = read_people(scenario, tables)
+    (name, kind), *_ = people.private.items()
+    assert isinstance(kind, Categories)
+    analysis(scenario, people, 0.5)
+    other = {**people.private, name: replace(kind, levels=kind.levels[::-1])}
+    analysis(scenario, replace(people, private=other), 0.5)
+    assert named[0] != named[1]
