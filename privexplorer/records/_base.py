@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
 from privexplorer.arrays import FloatArray, IntArray
+from privexplorer.errors import ParameterError
 
 
 class Record(BaseModel):
@@ -18,6 +19,11 @@ class Record(BaseModel):
     A record that is one of several kinds (a distribution, a mechanism, an estimator) has a field
     ``kind: Literal["..."] = "..."``, which is its stable name in links and files, and a ``title``,
     which is what people read and may be reworded. ``formula`` (TeX) and ``source`` say what it is.
+
+    Raises
+    ------
+    ParameterError
+        For a bad value: one sentence that says what it may be.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -25,6 +31,58 @@ class Record(BaseModel):
     title: ClassVar[str] = ""
     formula: ClassVar[str] = ""
     source: ClassVar[str] = ""
+
+    def __init__(self, /, **data: Any) -> None:
+        try:
+            super().__init__(**data)
+        except ValidationError as error:
+            raise _refusal(type(self), error) from None
+
+    # the records inside a record are then still built by pydantic alone: fast, with all that is wrong told together
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    if not TYPE_CHECKING:  # a type checker then still refuses an assignment itself
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            try:
+                super().__setattr__(name, value)
+            except ValidationError:
+                words = "Settings that are made do not change; make new ones with the other value."
+                raise ParameterError(words, field=name) from None
+
+    @classmethod
+    def model_validate(cls, obj: Any, **options: Any) -> Self:
+        """Build a record from plain data.
+
+        Raises
+        ------
+        ParameterError
+            The first problem in one sentence.
+        """
+        try:
+            return super().model_validate(obj, **options)
+        except ValidationError as error:
+            raise _refusal(cls, error) from None
+
+    @classmethod
+    def model_validate_json(cls, json_data: str | bytes | bytearray, **options: Any) -> Self:
+        """Build a record from the text of a JSON file.
+
+        Raises
+        ------
+        ParameterError
+            The first problem in one sentence.
+        """
+        try:
+            return super().model_validate_json(json_data, **options)
+        except ValidationError as error:
+            raise _refusal(cls, error) from None
+
+
+def _refusal(cls: type[Record], error: ValidationError) -> ParameterError:
+    from privexplorer.records._sentences import refusal
+
+    return refusal(cls, error, "the code")
 
 
 class Scenario(Record):

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from privexplorer.errors import ParameterError
-from privexplorer.records._base import Record, RecordT
+from privexplorer.records._base import Record, RecordT, Scenario
 from privexplorer.records._walk import Leaf, fields, leaf, shape
 
 
@@ -128,6 +128,11 @@ def known_names(record: type[Record]) -> list[str]:
     return [name for name, _ in fields(record)]
 
 
+def named(cls: type[Record]) -> str:
+    """Name a record as a whole, as a sentence begins with it."""
+    return "The scenario" if issubclass(cls, Scenario) or not cls.title else f"“{cls.title}”"
+
+
 def sentence(cls: type[Record], error: Mapping[str, Any], where: str) -> str:
     """Turn one validation error into one sentence."""
     from privexplorer.records._link import near
@@ -135,7 +140,7 @@ def sentence(cls: type[Record], error: Mapping[str, Any], where: str) -> str:
     loc, kind, got = tuple(error["loc"]), str(error["type"]), error.get("input")
     limits = error.get("ctx") or {}
     titles, info, record = locate(cls, loc)
-    title = f"“{': '.join(titles)}”" if titles else "The scenario"
+    title = f"“{': '.join(titles)}”" if titles else named(cls)
     if kind == "extra_forbidden":
         word, names = str(loc[-1]), known_names(record or cls)
         words = near(word, names) if names else "this choice has no settings"
@@ -143,11 +148,15 @@ def sentence(cls: type[Record], error: Mapping[str, Any], where: str) -> str:
         return f"There is no setting called “{word[:60]}”{inside}; {words}."
     if kind == "once_each":
         return f"{title} may name each choice only once; {where} repeats one."
-    if kind == "grid_order":
+    if kind == "grid_order" and titles:
         low, high = limits["low"], limits["high"]
         return f"{title} must not start above its end; {where} has it run from {low} to {high}, so exchange the two."
     if kind == "value_error":
         return full_stop(str(limits.get("error", f"{title} has a value that does not fit")))
+    if kind == "json_invalid":
+        return f"{title} must be written as JSON; the text is not."
+    if kind == "missing":
+        got = None
     if not error.get("url") and kind != "number_type":
         return full_stop(str(error["msg"]))
     if info is None:
@@ -203,7 +212,7 @@ def full_stop(words: str) -> str:
 def problems(cls: type[Record], data: Any, where: str) -> list[Problem]:
     """Validate plain data and say what is wrong with it; an empty list if nothing is."""
     try:
-        cls.model_validate(data)
+        _checked(cls, data)
     except ValidationError as error:
         return [Problem(tuple(item["loc"]), sentence(cls, item, where)) for item in causes(error)]
     return []
@@ -229,8 +238,18 @@ def validated(cls: type[RecordT], data: Any, where: str = "the file") -> RecordT
         The first problem in one sentence.
     """
     try:
-        return cls.model_validate(data)
+        return _checked(cls, data)
     except ValidationError as error:
-        first = causes(error)[0]
-        words = sentence(cls, first, where)
-        raise ParameterError(words, field=".".join(str(part) for part in first["loc"])) from None
+        raise refusal(cls, error, where) from None
+
+
+def _checked(cls: type[RecordT], data: Any) -> RecordT:
+    # pydantic's own way in: the record's public ways refuse with one sentence only
+    record: RecordT = cls.__pydantic_validator__.validate_python(data)
+    return record
+
+
+def refusal(cls: type[Record], error: ValidationError, where: str) -> ParameterError:
+    """Turn a failed validation into the refusal of its first problem."""
+    first = causes(error)[0]
+    return ParameterError(sentence(cls, first, where), field=".".join(str(part) for part in first["loc"]))

@@ -7,22 +7,35 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from record_data import Bad, Place, bad_values, faults, places, records
+from record_data import Bad, Place, bad_values, faults, places, records, settable
 
 from privexplorer.errors import ParameterError
-from privexplorer.records import apply, dump, extra, leaf, load, problems, salvage, shape, validated
+from privexplorer.records import Record, apply, dump, extra, leaf, load, problems, salvage, shape, validated
 from privexplorer.records import settings as settings_of
 from privexplorer.studies import catalogue
 
 STUDIES = catalogue()
 ids = pytest.mark.parametrize("study", list(STUDIES))
 PRINTED: set[str] = set()
+
+
+def classes(cls: type[Record] = Record) -> Iterator[type[Record]]:
+    """Every record class of the package, whether a study asks for it or not."""
+    for member in cls.__subclasses__():
+        if member.__module__.startswith("privexplorer."):
+            yield member
+            yield from classes(member)
+
+
+CLASSES = sorted(set(classes()), key=lambda cls: (cls.__module__, cls.__name__))
 
 
 def through_link(scenario: Any) -> Any:
@@ -110,6 +123,42 @@ def test_bad_values_are_refused_in_one_sentence(study: str) -> None:
                 if sentence not in PRINTED:
                     PRINTED.add(sentence)
                     print(sentence)
+
+
+def test_code_gets_the_same_sentences() -> None:
+    """However a record is built in Python, a bad value is refused in one sentence, not with pydantic's text."""
+    assert len(CLASSES) > 150
+    for cls in CLASSES:
+        for name, info in settable(cls):
+            for bad in bad_values(info):
+                data = {name: bad.json}
+                said = set()
+                for build in (cls, lambda _cls=cls, **data: _cls.model_validate(data)):
+                    with pytest.raises(ParameterError) as caught:
+                        build(**data)
+                    said.add(str(caught.value))
+                    assert caught.value.__suppress_context__
+                    assert str(caught.value.field).split(".")[0] == name
+                assert len(said) == 1
+                assert not faults(*said), (cls, name, bad, *said)
+                told = info.title in str(said)
+                assert told or bad.what == "unknown name", (cls, name, bad, *said)
+        with pytest.raises(ParameterError, match=r"^There is no setting called “banana”"):
+            cls(banana=5)
+
+
+def test_records_are_quick_to_make_copy_and_keep() -> None:
+    for cls in CLASSES:
+        assert not cls.__pydantic_custom_init__, cls  # else each record inside a record takes the long way round
+    for study in STUDIES.values():
+        scenario = study.scenario()
+        assert pickle.loads(pickle.dumps(scenario)) == scenario  # noqa: S301
+        assert scenario.model_copy() == scenario
+        assert type(scenario).model_validate_json(scenario.model_dump_json()) == scenario
+        with pytest.raises(ParameterError, match=r"^Settings that are made do not change; make new ones"):
+            setattr(scenario, next(iter(type(scenario).model_fields)), None)
+        with pytest.raises(ParameterError, match=r"^The scenario must be written as JSON; the text is not\.$"):
+            type(scenario).model_validate_json("{")
 
 
 @ids

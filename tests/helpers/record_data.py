@@ -98,7 +98,7 @@ def fits(cls: type[Record]) -> Callable[[dict[str, Any]], bool]:
 
     def check(data: dict[str, Any]) -> bool:
         try:
-            cls.model_validate(data)
+            cls.__pydantic_validator__.validate_python(data)
         except ValidationError as error:
             found = [item for item in error.errors() if item["type"] in BOUNDS]
         else:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pydantic import ValidationError
-
+from privexplorer.errors import ParameterError
 from privexplorer.records import Scenario, leaf, shape
 from privexplorer.studies.base import Study
 
@@ -37,7 +36,7 @@ def changed(scenario: Scenario, name: str, value: Any) -> Any:
     data = {field: getattr(scenario, field) for field in type(scenario).model_fields}
     try:
         return type(scenario).model_validate({**data, name: value})
-    except ValidationError:
+    except ParameterError:
         return None
 
 

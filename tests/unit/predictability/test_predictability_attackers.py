@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
 from privexplorer import predictability as pr
 from privexplorer.errors import DataError, ParameterError, UnsupportedCombination
@@ -335,7 +334,7 @@ def test_bad_attackers() -> None:
     ):
         with pytest.raises(error, match=words):
             call()
-    with pytest.raises(ValidationError):
+    with pytest.raises(ParameterError, match="above 0 and below 1; the code says 1"):
         pr.RandomShard(compromised_fraction=1.0)
     with pytest.raises(DataError, match="60 people, but the table has 7"):
         pr.ShardProcess(60, 0.5).summarise(

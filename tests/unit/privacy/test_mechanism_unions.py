@@ -5,8 +5,9 @@ from __future__ import annotations
 import typing
 
 import pytest
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
+from privexplorer.errors import ParameterError
 from privexplorer.privacy import (
     AdditiveNoise,
     LocalMechanism,
@@ -60,5 +61,5 @@ def test_guarantee_is_weaker_for_larger_epsilon_only(cls):
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, 50.1, float("nan"), float("inf"), "x", True])
 def test_epsilon_outside_its_range_is_refused(cls, epsilon):
-    with pytest.raises(ValidationError):
+    with pytest.raises(ParameterError):
         cls(epsilon=epsilon)

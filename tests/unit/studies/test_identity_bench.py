@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
 from privexplorer.causal import LAW_A, FiniteMechanism
+from privexplorer.errors import ParameterError
 from privexplorer.figures import draw
 from privexplorer.studies._effects import LawA, OwnLaw, PointNoise
 from privexplorer.studies.identity_bench import (
@@ -108,9 +108,9 @@ def test_what_does_not_fit_is_said():
     )
     certain = OwnLaw(outcome_treated=(1.0, 0.6, 0.75))
     assert "positive cells" in study.check(IdentityBenchScenario(law=certain), None)[0]
-    with pytest.raises(ValidationError, match="square number"):
+    with pytest.raises(ParameterError, match="square number"):
         OwnMatrix(entries=(0.5, 0.5, 0.2, 0.3, 0.5))
-    with pytest.raises(ValidationError, match="add up to 1"):
+    with pytest.raises(ParameterError, match="add up to 1"):
         OwnMatrix(entries=(0.5, 0.5, 0.2, 0.8))
 
 
