@@ -154,8 +154,8 @@ def fit(loss: TrainingLoss, data: Parts, design: Design, penalty: float = 0.0) -
     Raises
     ------
     ParameterError
-        If the features carry the same information twice, or the outcome can be told apart without error (logistic):
-        then there is no unique minimum.
+        If the features carry the same information twice or are more than the people, or the outcome can be told
+        apart without error (logistic): then there is no unique minimum.
     DataError
         For values that are not numbers, or outcomes that do not suit the loss.
     ConvergenceError
@@ -227,7 +227,7 @@ def _least_squares(data: Parts, design: Design, penalty: float) -> Fit:
         return Fit(coefficients, hessian, gram, sums.count)
     triangle = _triangle_of(data, design, penalty, sums.count)
     upper, right = triangle[:width, :width], triangle[:width, width]
-    _check_independent(upper, feature_labels(data, design))
+    _check_independent(upper, feature_labels(data, design), sums.count)
     coefficients = solve_triangular(upper, right)
     return Fit(np.asarray(coefficients), hessian, gram, sums.count)
 
@@ -249,8 +249,8 @@ def _triangle_of(data: Parts, design: Design, penalty: float, records: int) -> F
     return np.asarray(np.linalg.qr(np.vstack([triangle, shrink]), mode="r"))
 
 
-def _check_independent(upper: FloatArray, labels: Sequence[str]) -> None:
-    """Refuse features that are linearly dependent; the sentence names those that take part."""
+def _check_independent(upper: FloatArray, labels: Sequence[str], records: int) -> None:
+    """Refuse features that are linearly dependent; the sentence names those that take part, unless people are few."""
     scale = np.sqrt(np.square(upper).sum(axis=0))
     empty = [label for label, size in zip(labels, scale, strict=True) if size == 0.0]
     if empty:
@@ -262,12 +262,21 @@ def _check_independent(upper: FloatArray, labels: Sequence[str]) -> None:
     _, values, right = np.linalg.svd(upper / scale)
     if float(values[-1]) > _SAME * float(values[0]):
         return
+    hint = "Ridge regression with a small penalty has a unique answer."
+    if len(labels) > records:
+        counted = f"{len(labels):,}{', the intercept included' if 'intercept' in labels else ''}"
+        raise ParameterError(
+            f"The coefficients are not identified: there are more columns ({counted}) than people ({records:,}), so "
+            "choose fewer columns or use ridge regression.",
+            field="features",
+            hint=hint,
+        )
     involved = [f"'{label}'" for label, part in zip(labels, right[-1], strict=True) if abs(part) > 1e-6]
     raise ParameterError(
         f"The coefficients are not identified: the columns {', '.join(involved)} carry the same information twice "
         "(they are linearly dependent), so leave one out or use ridge regression.",
         field="features",
-        hint="Ridge regression with a small penalty has a unique answer.",
+        hint=hint,
     )
 
 
@@ -372,7 +381,7 @@ def _newton(loss: TrainingLoss, data: Parts, design: Design, penalty: float) -> 
     sums = all_loss_sums(data, loss, design, at)
     gram = sums.gram / sums.count
     if penalty == 0.0:
-        _check_gram(gram, data, design, labels)
+        _check_gram(gram, data, design, labels, sums.count)
     locate_missing(data, [design.target])
 
     def value(of: LossSums, where: FloatArray) -> float:
@@ -427,13 +436,13 @@ def _newton(loss: TrainingLoss, data: Parts, design: Design, penalty: float) -> 
     raise ConvergenceError("The training loss did not reach its minimum; rescale the columns or add a penalty (L2).")
 
 
-def _check_gram(gram: FloatArray, data: Parts, design: Design, labels: Sequence[str]) -> None:
+def _check_gram(gram: FloatArray, data: Parts, design: Design, labels: Sequence[str], records: int) -> None:
     scale = np.sqrt(np.diagonal(gram))
     if np.all(scale > 0.0) and float(np.linalg.eigvalsh(gram / np.outer(scale, scale))[0]) >= _CLOSE:
         return
     triangle = _triangle_of(data, design, 0.0, 1)
     width = gram.shape[0]
-    _check_independent(triangle[:width, :width], labels)
+    _check_independent(triangle[:width, :width], labels, records)
 
 
 def _check_bounded(loss: TrainingLoss, hessian: FloatArray, gram: FloatArray) -> None:

@@ -162,10 +162,19 @@ def test_dependent_columns_are_named(people: dict[str, Any]) -> None:
     assert np.isfinite(ridge.coefficients).all()
 
 
-def test_fewer_rows_than_columns() -> None:
-    table = {"x": np.random.default_rng(0).standard_normal((3, 5)), "y": np.arange(3.0)}
-    with pytest.raises(ParameterError, match="carry the same information"):
-        pr.LinearRegression(features=("x",), target="y").fit(table)
+def test_fewer_people_than_columns() -> None:
+    """The sentence counts both and offers ridge regression; it does not blame columns that are all different."""
+    x = np.random.default_rng(0).standard_normal((6, 5))
+    table, whole = {"x": x[:3], "y": np.array([0.0, 1.0, 1.0])}, {"x": x, "y": np.arange(6.0)}
+    for record in (pr.LinearRegression, pr.LogisticRegression, pr.PoissonRegression):
+        for intercept, counted in ((True, r"6, the intercept included"), (False, "5")):
+            asked = record(features=("x",), target="y", intercept=intercept)
+            with pytest.raises(ParameterError, match=rf"more columns \({counted}\) than people \(3\)") as caught:
+                asked.fit(table)
+            assert "choose fewer columns or use ridge regression" in str(caught.value)
+    assert np.isfinite(pr.LinearRegression(features=("x",), target="y").fit(whole).coefficients).all()
+    ridge = pr.RidgeRegression(features=("x",), target="y", penalty=0.01).fit(table)
+    assert np.isfinite(ridge.coefficients).all()
 
 
 def test_separable_outcomes_ask_for_a_penalty() -> None:
