@@ -285,7 +285,7 @@ class TotalVariation(Guarantee):
         best_guess = _number(50 + 50 * self.level)
         return (
             f"No event's probability changes by more than {_number(self.level)}, so telling two neighbours apart "
-            f"after a fair toss succeeds at most {best_guess} % of the time."
+            f"after a fair toss succeeds at most {best_guess}% of the time."
         )
 
 

@@ -295,7 +295,7 @@ def realised(value: float, error: float, gain: float, whose: str) -> str:
     Examples
     --------
     >>> realised(0.47, 0.015, 1.0, "of that"), realised(-0.35, 0.27, 1.0, "of that")
-    ('realises 47 ± 3 % of that', 'gains nothing that can be told from chance')
+    ('realises 47 ± 3% of that', 'gains nothing that can be told from chance')
     """
     share, around = 100 * value / gain, 200 * error / gain
     if share - around <= 0 <= share + around:
@@ -303,7 +303,7 @@ def realised(value: float, error: float, gain: float, whose: str) -> str:
     if share < 0:
         return "loses by using the release"
     text, wide = plus_minus(share, around)
-    return f"realises {text} {wide} % {whose}"
+    return f"realises {text} {wide}% {whose}"
 
 
 def marks_stand(leaked: int, compromised: float, people: int) -> str:

@@ -380,7 +380,7 @@ class Attackers(Study[AttackersScenario]):
                     shown.append(f"nothing that can be told from chance {where}")
                 else:
                     text, around = plus_minus(100 * value, 200 * error)
-                    shown.append(f"{text} {around} % {where}")
+                    shown.append(f"{text} {around}% {where}")
         if not shown:
             return ""
         return f"Of the theory's gain, simulated attackers, who must estimate their weights, reach {listed(shown)}."

@@ -11,14 +11,28 @@ import pytest
 from privexplorer.figures import describe, draw, style, subtitle_problem
 from privexplorer.studies import catalogue
 from privexplorer.studies.chart import Chart, HeatMap, Spread
+from privexplorer.studies.result import Result
 
 
 @pytest.fixture(scope="module", params=list(catalogue()))
-def charts(request: pytest.FixtureRequest) -> list[Chart]:
+def result(request: pytest.FixtureRequest) -> Result:
     study = catalogue()[request.param]
     few = {"trials": 8} if "trials" in study.scenario.model_fields else {}
-    result = study.run(study.scenario(**few))
+    return study.run(study.scenario(**few))
+
+
+@pytest.fixture(scope="module")
+def charts(result: Result) -> list[Chart]:
+    study = catalogue()[result.study]
     return [study.chart(result, view) for view in (study.views or {"": ""})]
+
+
+def test_shares_are_written_alike_everywhere(result, charts):
+    said = [result.shows, result.takeaway, *result.assumptions, *(note.text for note in result.notes)]
+    said += [text for card in result.cards for text in (card.value, card.chip, card.help)]
+    for chart in charts:
+        said += [chart.title, chart.subtitle, *(getattr(mark, "hover", None) or "" for mark in chart.marks())]
+    assert [text for text in said if re.search(r"[\d}]\s%", text)] == []
 
 
 def test_subtitles_fit_and_labels_are_short(charts):

@@ -36,7 +36,7 @@ def test_sentences_carry_the_numbers():
     assert "e^0.5 = 1.649" in PureDP(0.5).sentence()
     assert "plus 1e-06" in ApproxDP(0.5, 1e-6).sentence()
     assert "mean 0.1 and variance 0.2" in ZCDP(0.1).sentence()
-    assert "succeeds at most 60 % of the time" in TotalVariation(0.2).sentence()
+    assert "succeeds at most 60% of the time" in TotalVariation(0.2).sentence()
     assert "added or removed" in PureDP(0.5, neighbours="add-remove").sentence()
     assert "beyond all measure" in PureDP(1e4).sentence()
     assert str(LocalDP(1.0)) == "ε = 1"

@@ -412,8 +412,8 @@ def test_the_study_is_what_the_catalogue_lists() -> None:
 
 
 def share_of_words(result: Any) -> float:
-    """Return the percentage in "it realises 47 ± 3 % of that"."""
-    found = re.search(r"it realises (\S+) ± \S+ % of that", result.shows)
+    """Return the percentage in "it realises 47 ± 3% of that"."""
+    found = re.search(r"it realises (\S+) ± \S+% of that", result.shows)
     assert found, result.shows
     return float(found[1])
 
@@ -506,14 +506,14 @@ def test_equals_one_is_dropped_for_yes_or_no_only() -> None:
 def test_an_exact_linear_relation_leaves_nothing() -> None:
     result = STUDY.run(PredictabilityScenario(question=NumberQuestion(column="pressure"), noise=pr.NoNoise()))
     assert "to **nothing**, 100%" in result.shows
-    assert "realises 100 ± 0 % of that" in result.shows
+    assert "realises 100 ± 0% of that" in result.shows
 
 
 def test_a_gain_that_chance_explains_is_said_in_words() -> None:
     assert realised(-0.35, 0.27, 1.0, "of that") == "gains nothing that can be told from chance"
     assert realised(0.35, 0.18, 1.0, "of that") == "gains nothing that can be told from chance"
     assert realised(-0.35, 0.1, 1.0, "of that") == "loses by using the release"
-    assert realised(0.35, 0.1, 1.0, "of that") == "realises 35 ± 20 % of that"
+    assert realised(0.35, 0.1, 1.0, "of that") == "realises 35 ± 20% of that"
 
 
 def test_typed_texts_without_quotes_are_explained() -> None:
