@@ -1138,8 +1138,12 @@ def estimate_rows(name: str, keeps: FloatArray, found: FloatArray) -> pd.DataFra
     )
 
 
+MOST_HEIGHT = 2.2
+"""Wide intervals at small α may make the chart of effects so many times as high as what matters from the visitor's α on."""
+
+
 def effect_range(result: Result, shown: Shown, keep: float) -> tuple[float, float]:
-    """Choose what the y axis spans: everything that matters from the visitor's α on, twice the interval at most."""
+    """Choose what the y axis spans: all from the visitor's α on, and below it whole intervals while they fit."""
     rows = result.frame[result.frame["panel"] == PANELS["effect"]]
     near = rows[(rows["x"] >= 0.99 * min(keep, 0.5)) | (rows["series"] == NAIVE)]
     values = np.concatenate([near[name].to_numpy(dtype=np.float64) for name in ("y", "low", "high")])
@@ -1147,6 +1151,13 @@ def effect_range(result: Result, shown: Shown, keep: float) -> tuple[float, floa
     if shown.truth is not None:
         values = np.append(values, [shown.truth])
     low, high = float(values.min()), float(values.max())
+    most = MOST_HEIGHT * (high - low)
+    # wider intervals too, from the narrowest on, as long as they leave the rest readable
+    rest = rows[rows["low"].notna() & rows["high"].notna()].sort_values("x", ascending=False)
+    for bottom, top in zip(rest["low"].tolist(), rest["high"].tolist(), strict=True):
+        if max(high, top) - min(low, bottom) > most:
+            break
+        low, high = min(low, bottom), max(high, top)
     pad = 0.08 * max(high - low, 1e-9)
     return low - pad, high + pad
 
