@@ -385,6 +385,24 @@ def outcome_in_range(outcome: FloatArray) -> None:
         )
 
 
+def outcome_column(y: ArrayLike) -> FloatArray:
+    """Return the outcome as finite numbers (n,) (DataError if it is empty, not one column, or holds anything else)."""
+    try:
+        found = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError("The outcome column must be numeric.", field="outcome") from None
+    if found.ndim != 1 or found.size == 0:
+        raise DataError("The outcome must be one column with at least one record.", field="outcome")
+    if not np.isfinite(found).all():
+        missing = int(np.sum(~np.isfinite(found)))
+        raise DataError(
+            f"The outcome column must be numeric without gaps; {missing:,} records have no finite value.",
+            field="outcome",
+        )
+    outcome_in_range(found)
+    return found
+
+
 def missing_rows(column: NDArray[Any]) -> BoolArray:
     """Return where a value of a column (n,) is missing: not a number, nothing, or an empty date."""
     kind = column.dtype.kind
@@ -549,6 +567,7 @@ __all__ = [
     "arm_codes",
     "category_codes",
     "missing_rows",
+    "outcome_column",
     "outcome_in_range",
     "outcome_numbers",
     "sums_of_counts",

@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike
 from privexplorer.arrays import BoolArray, FloatArray, IntArray
 from privexplorer.causal import _ordinary
 from privexplorer.causal.bases import Additive, Basis, BasisPart, Hermite, Legendre, Linear, OneHot
-from privexplorer.causal.counts import outcome_in_range
-from privexplorer.causal.estimate import Estimate
+from privexplorer.causal.counts import outcome_column
+from privexplorer.causal.estimate import Estimate, sense_of_error
 from privexplorer.causal.mechanisms import (
     AlphaIdentity,
     EmpiricalNoise,
@@ -372,23 +372,6 @@ def _short(target: CausalTarget) -> RieszName:
 # --- checks ------------------------------------------------------------------------------------------------------
 
 
-def _outcome(y: ArrayLike) -> FloatArray:
-    try:
-        found = np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DataError("The outcome column must be numeric.", field="outcome") from None
-    if found.ndim != 1 or found.size == 0:
-        raise DataError("The outcome must be one column with at least one record.", field="outcome")
-    if not np.isfinite(found).all():
-        missing = int(np.sum(~np.isfinite(found)))
-        raise DataError(
-            f"The outcome column must be numeric without gaps; {missing:,} records have no finite value.",
-            field="outcome",
-        )
-    outcome_in_range(found)
-    return found
-
-
 def _arms(d: ArrayLike, n: int) -> FloatArray:
     given = np.asarray(d)
     if given.shape != (n,):
@@ -558,7 +541,7 @@ def cross_fit_all(
     tuple of Estimate
         In the order of ``targets``; each the same as from ``cross_fit``.
     """
-    outcome = _outcome(y)
+    outcome = outcome_column(y)
     n = len(outcome)
     treated = _arms(d, n)
     released = _columns(z, n, "private", "private")
@@ -959,6 +942,9 @@ def _finished(
             f"{1 - job.trim:.2g} for {found.trimmed:.0%} of the shown values and {found.trimmed_noise:.0%} of the "
             "noise."
         )
+    odd = sense_of_error(value, std_error, float(job.y.min()), float(job.y.max()), level)
+    flags += odd[0]
+    notes += odd[1]
     guard = _guard(job, found) if guarded and job.keep < 1 else None
     if guard is not None and not (
         flags and guard.level == "green"
@@ -1123,7 +1109,7 @@ def ladder(
     DataError, ParameterError
         If the columns are unusable whatever the noise.
     """
-    outcome = _outcome(y)
+    outcome = outcome_column(y)
     treated = _arms(d, len(outcome))
     if settings.get("fold_ids") is None:
         settings["fold_ids"] = fold_labels(len(outcome), settings.get("folds", 5), rng, treated)

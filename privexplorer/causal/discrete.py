@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from privexplorer.arrays import BoolArray, FloatArray, IntArray
 from privexplorer.causal.counts import CellSums, DiscreteCounts, worded
-from privexplorer.causal.estimate import Estimate
+from privexplorer.causal.estimate import Estimate, sense_of_error
 from privexplorer.causal.mechanisms import AlphaIdentity, FiniteMechanism
 from privexplorer.causal.targets import CausalTarget
 from privexplorer.causal.theory import small_sample_guard
@@ -432,7 +432,8 @@ def discrete_estimate(
     -------
     Estimate
         With the flags ``constrained``, ``negative cells``, ``no overlap``, ``little overlap``, ``unsupported level``,
-        ``not converged``, ``pseudo-count``, ``nearly singular`` and ``dropped rows`` where they apply.
+        ``not converged``, ``pseudo-count``, ``nearly singular``, ``dropped rows``, ``constant outcome``,
+        ``not defined`` and ``uninformative`` where they apply.
 
     Raises
     ------
@@ -500,6 +501,9 @@ def discrete_estimate(
     if unsupported:
         flags += [] if "unsupported level" in flags else ["unsupported level"]
         notes.append(unsupported)
+    odd = sense_of_error(float(value), float(error), counts.low, counts.high, level)
+    flags += odd[0]
+    notes += odd[1]
     guard = small_sample_guard(records, channel.smallest_singular, smallest_cell=smallest_cell)
     if guard.level != "green":
         notes.append(guard.sentence)

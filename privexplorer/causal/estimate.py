@@ -168,4 +168,51 @@ class Estimate:
         return replace(self, notes=(*self.notes, *notes), flags=(*self.flags, *flags))
 
 
-__all__ = ["Estimate", "normal_quantile"]
+def sense_of_error(
+    value: float, std_error: float, low: float, high: float, level: float = 0.95
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return flags and sentences where a standard error does not say what its reader takes it to say.
+
+    Parameters
+    ----------
+    value, std_error : float
+        The estimate and its standard error.
+    low, high : float
+        Smallest and largest outcome.
+    level : float
+        Coverage of the interval, strictly between 0 and 1.
+
+    Returns
+    -------
+    flags, notes : tuples of str
+        At most one each: ``constant outcome``, ``not defined`` or ``uninformative``; empty otherwise.
+
+    Examples
+    --------
+    >>> sense_of_error(0.1, 0.04, 0.0, 1.0)
+    ((), ())
+    >>> sense_of_error(0.1, 53.6, 0.0, 1.0)[0]
+    ('uninformative',)
+    """
+    span = high - low
+    if span == 0.0:
+        return ("constant outcome",), (
+            f"Everybody has the same outcome ({low:g}), so no effect can show; the standard error of 0 says nothing "
+            "about other people.",
+        )
+    if not math.isfinite(value):
+        return ("not defined",), ("The estimate is not defined: it needs the outcomes of a group that nobody is in.",)
+    if not math.isfinite(std_error):
+        return ("not defined",), (
+            "The standard error is not defined, so there is no interval: a group that it divides by is empty.",
+        )
+    if normal_quantile(level) * std_error > span:
+        return ("uninformative",), (
+            f"With a standard error of {std_error:.3g} the interval is wider than all effects that this outcome allows "
+            f"({span:.3g} either way), so the estimate says nothing: there are too few people, too much noise, or a "
+            "group with hardly anybody in it.",
+        )
+    return (), ()
+
+
+__all__ = ["Estimate", "normal_quantile", "sense_of_error"]

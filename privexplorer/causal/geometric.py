@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from privexplorer.arrays import BoolArray, FloatArray
 from privexplorer.causal.bases import Basis, BSpline, Legendre, OneHot
+from privexplorer.causal.counts import outcome_column
 from privexplorer.causal.crossfit import fold_labels
 from privexplorer.causal.estimate import Estimate
 from privexplorer.causal.laws import Points
@@ -46,7 +47,7 @@ from privexplorer.causal.targets import (
     WeightedAverage,
 )
 from privexplorer.causal.theory import Decomposition, small_sample_guard
-from privexplorer.errors import DataError, ParameterError, UnsupportedCombination
+from privexplorer.errors import ParameterError, UnsupportedCombination
 
 Function = Callable[[FloatArray], FloatArray]
 
@@ -720,7 +721,7 @@ def one_step_average(
     DataError, ParameterError
         If columns or settings are unusable.
     """
-    outcome = np.asarray(y, dtype=np.float64)
+    outcome = outcome_column(y)
     released = np.asarray(z, dtype=np.float64)
     n = len(outcome)
     if isinstance(target, AverageDerivative):
@@ -876,9 +877,7 @@ def weighted_average(
     DataError
         If the outcome is unusable.
     """
-    outcome = np.asarray(y, dtype=np.float64)
-    if outcome.ndim != 1 or not np.isfinite(outcome).all():
-        raise DataError("The outcome column must be numeric without gaps.", field="outcome")
+    outcome = outcome_column(y)
     released = np.asarray(z)
     mine = Points(x=released, d=0 if d is None else np.asarray(d), y=outcome, w=None if w is None else np.asarray(w))
     other = None

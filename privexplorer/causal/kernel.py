@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from privexplorer.arrays import BoolArray, FloatArray
 from privexplorer.causal._sums import einsum
 from privexplorer.causal.continuous_laws import CurveLaw
+from privexplorer.causal.counts import outcome_column
 from privexplorer.causal.mechanisms import AlphaIdentity, GaussianNoise, NoiseLaw, UniformNoise
 from privexplorer.errors import DataError, ParameterError
 
@@ -186,7 +187,7 @@ def kernel_regression(
     ParameterError
         If the bandwidth or the range is not positive.
     """
-    released, y = _released(z), np.asarray(response, dtype=np.float64)
+    released, y = _released(z), outcome_column(response)
     if y.shape != released.shape:
         raise DataError(f"There are {released.size} released values, but the outcome has {y.size}.")
     low, high = public_range

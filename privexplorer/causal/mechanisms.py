@@ -596,7 +596,7 @@ def checked_matrix(matrix: ArrayLike) -> FloatArray:
             )
         worst = float(sums[np.argmax(np.abs(sums - 1.0))])
         raise ParameterError(
-            f"Each column of the mechanism's matrix must add up to one; one adds up to {worst:g}.", field="mechanism"
+            f"Each column of the mechanism's matrix must add up to one; one adds up to {worst:.12g}.", field="mechanism"
         )
     given.setflags(write=False)
     return given

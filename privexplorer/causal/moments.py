@@ -1279,7 +1279,10 @@ def offset_root(n: float, exponent: float) -> tuple[float, float]:
 
 
 def _numbers(values: ArrayLike, n: int, name: str) -> FloatArray:
-    result = np.asarray(values, dtype=np.float64)
+    try:
+        result = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"The {name} must be numeric.") from None
     if result.shape != (n,):
         raise DataError(f"There are {n} released values, but the {name} has {result.size}.")
     if not np.isfinite(result).all():

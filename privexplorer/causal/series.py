@@ -13,6 +13,7 @@ from privexplorer.arrays import FloatArray, IntArray
 from privexplorer.causal._sums import einsum
 from privexplorer.causal.bases import Basis
 from privexplorer.causal.continuous_laws import CurveLaw
+from privexplorer.causal.counts import outcome_column
 from privexplorer.causal.kernel import ErrorParts
 from privexplorer.causal.laws import Points
 from privexplorer.causal.mechanisms import AlphaIdentity, Mechanism
@@ -84,7 +85,7 @@ def series_regression(
         If the density is not above 0 somewhere it is needed.
     """
     released = np.asarray(z, dtype=np.float64)
-    y = np.asarray(response, dtype=np.float64)
+    y = outcome_column(response)
     if y.shape != released.shape[:1]:
         raise DataError(f"There are {len(released)} released values, but the outcome has {y.size}.")
     design = private_design(mechanism, released, basis)

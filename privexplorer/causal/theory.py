@@ -554,7 +554,10 @@ def small_sample_guard(
     level: GuardLevel = (
         "green" if reached >= GREEN else "amber" if reached >= AMBER else "red" if reached >= RED else "refused"
     )
-    return Guard(kappa, level, f"{_VERDICTS[level].removesuffix('.')} (κ = {kappa:.3g}; green from {GREEN:g}).")
+    verdict = _VERDICTS[level].removesuffix(".")
+    if keep_probability == 1.0 and smallest_cell is not None:
+        verdict = verdict.replace("for this much noise", "in the smallest group")
+    return Guard(kappa, level, f"{verdict} (κ = {kappa:.3g}; green from {GREEN:g}).")
 
 
 def least_people(keep_probability: ArrayLike, level: GuardLevel = "green", *, smallest_cell: float) -> FloatArray:
