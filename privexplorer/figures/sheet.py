@@ -29,12 +29,14 @@ from privexplorer.figures.style import (
     PAPER,
     ROLES,
     SOFT,
+    STROKE,
     EndLabel,
     Size,
     Spec,
     block_height,
     block_width,
     end_labels,
+    end_strokes,
     here,
     house,
     linear_axis,
@@ -74,6 +76,10 @@ def sheet(chart: Chart, size: Size) -> Spec:
     shapes: list[Spec] = []
     grounds: list[Ground] = []
     laid = cells(chart, size, right, top)
+    if any_strokes(chart, laid, size):
+        right += STROKE
+        layout["margin"]["r"] = right
+        laid = cells(chart, size, right, top)
     deeper = category_depth(laid, size)
     if deeper:
         size = replace(size, height=size.height + deeper)
@@ -91,7 +97,9 @@ def sheet(chart: Chart, size: Size) -> Spec:
             annotations.append(panel_title(panel, cell, size))
         annotations += names_above_bars(panel, cell, size, said)
         if cell.place in last_in_row:
-            annotations += names_at_end(chart, panel, cell, size, said)
+            words, strokes = names_at_end(chart, panel, cell, size, said)
+            annotations += words
+            shapes += strokes
         grounds.append(ground)
         more, lines = references(panel, cell, size, ground)
         annotations += more
@@ -322,8 +330,14 @@ def margin(chart: Chart, size: Size) -> int:
     return round(max((block_width(text, size.text) for text in texts), default=14) + 16)
 
 
-def names_at_end(chart: Chart, panel: Panel, cell: Cell, size: Size, said: set[str]) -> list[Spec]:
-    """Name the curves of a panel in the margin right of it, unless they have been named; adds to ``said``."""
+def names_at_end(chart: Chart, panel: Panel, cell: Cell, size: Size, said: set[str]) -> tuple[list[Spec], list[Spec]]:
+    """Name the curves of a panel in the margin right of it, unless they have been named; adds to ``said``.
+
+    Returns
+    -------
+    tuple
+        The names, and the strokes that lead to those which had to move away from their curves.
+    """
     found: dict[str, EndLabel] = {}
     base = 0.0
     for mark in panel.marks:
@@ -336,7 +350,9 @@ def names_at_end(chart: Chart, panel: Panel, cell: Cell, size: Size, said: set[s
             height = float(cell.y.share(np.array([base + last / 2]))[0])
             base += last
         if mark.name not in said:
-            found[mark.name] = EndLabel(mark.role, label, height, bool(getattr(mark, "main", False)), mark.name)
+            found[mark.name] = EndLabel(
+                mark.role, label, height, bool(getattr(mark, "main", False)), mark.name, not isinstance(mark, Bars)
+            )
     said |= set(found)
     labels = by_height(list(found.values()), chart.names, (0.7 * size.text if chart.names else 2.0) / cell.height)
     # below the lowest panel stand the tick labels of the x axis
@@ -350,7 +366,17 @@ def names_at_end(chart: Chart, panel: Panel, cell: Cell, size: Size, said: set[s
         ordered=True,
         room=hang,
     )
-    return notes
+    strokes = end_strokes(labels, notes, height=cell.height, size=size.text, domain=cell.y_domain, x=cell.x_domain[1])
+    if strokes:
+        notes = [words | {"xshift": words["xshift"] + STROKE} for words in notes]
+    return notes, strokes
+
+
+def any_strokes(chart: Chart, laid: Sequence[Cell], size: Size) -> bool:
+    """Whether names have to move away from their curves anywhere, so that strokes lead to them."""
+    last_in_row, said = end_cells(chart, size.compact), set[str]()
+    pairs = [pair for pair in zip(laid, chart.panels, strict=True) if pair[0].place in last_in_row]
+    return any(bool(names_at_end(chart, panel, cell, size, said)[1]) for cell, panel in pairs)
 
 
 def by_height(labels: list[EndLabel], names: Sequence[str], near: float) -> list[EndLabel]:

@@ -38,6 +38,8 @@ FONT = "Source Sans, sans-serif"
 SLOTS = ("Categorical", "Sequential", "Diverging")
 SUBTITLE_CHARACTERS = 48
 LABEL_CHARACTERS = 14
+LINE_HEIGHT = 1.3
+"""Height of a line of text in text sizes, as browsers draw it."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,7 @@ def block_width(text: str, size: float = 14) -> float:
 
 def block_height(text: str, size: float = 14) -> float:
     """Height of a label in pixels."""
-    return (len(re.findall(r"<br ?/?>", text)) + 1) * size * 1.2
+    return (len(re.findall(r"<br ?/?>", text)) + 1) * size * LINE_HEIGHT
 
 
 def wrapped(text: str, characters: int) -> str:
@@ -555,6 +557,59 @@ class EndLabel:
     """Height of the curve's end, as a share of the plot's height (0 = axis, 1 = top)."""
     main: bool = False
     name: str = ""
+    stroke: bool = False
+    """Whether a stroke may lead from the curve's end to the name where the name had to move away."""
+
+
+STROKE = 9
+"""Pixels that the strokes between curves and their names need."""
+
+
+def end_strokes(
+    labels: Sequence[EndLabel],
+    notes: Sequence[Spec],
+    *,
+    height: float,
+    size: int,
+    domain: tuple[float, float],
+    x: float,
+) -> list[Spec]:
+    """Lead from the ends of curves to their names, if a name of the panel had to move away from its curve.
+
+    Parameters
+    ----------
+    labels, notes : sequence
+        Names in order, and their annotations as :func:`end_labels` returns them.
+    height, size, domain, x
+        As for :func:`end_labels`.
+
+    Returns
+    -------
+    list of dict
+        The strokes (shapes); empty where each name stands at its curve.
+    """
+    span = domain[1] - domain[0]
+    ends = [domain[0] + min(max(item.y, 0.0), 1.0) * span for item in labels]
+    moved = [abs(note["y"] - end) / span * height for note, end in zip(notes, ends, strict=True)]
+    if not any(item.stroke and way > 0.8 * size for item, way in zip(labels, moved, strict=True)):
+        return []
+    return [
+        {
+            "type": "line",
+            "name": f"stroke {item.name or item.role}",
+            "xref": "paper",
+            "yref": "paper",
+            "xsizemode": "pixel",
+            "xanchor": x,
+            "x0": 3,
+            "x1": 5 + STROKE,
+            "y0": end,
+            "y1": note["y"],
+            "line": {"color": ROLES[item.role].colour, "width": 1},
+        }
+        for item, note, end in zip(labels, notes, ends, strict=True)
+        if item.stroke
+    ]
 
 
 def end_labels(
@@ -596,14 +651,18 @@ def end_labels(
         return [], 30
     texts = [wrapped(item.text, LABEL_CHARACTERS) for item in items]
     texts = [f"<b>{text}</b>" if item.main else text for text, item in zip(texts, items, strict=True)]
-    heights = [block_height(text, size) + size * 0.15 for text in texts]
+    heights = [block_height(text, size) + size * 0.1 for text in texts]
+    below = size * 0.4 if room is None else room
+    # names of two lines need air between them, or nobody sees where one ends and the next begins
+    air = size * 0.45 if any("<br" in text for text in texts) else 0.0
+    if sum(heights) + air * len(heights) <= height + size * 0.8 + below:
+        heights = [tall + air for tall in heights]
     wanted = [min(max(item.y, 0.0), 1.0) * height + (2 if item.main else 0) for item in items]
     order = sorted(range(len(items)), key=lambda place: (-wanted[place], place))
     if ordered:
         wanted = sorted(wanted, reverse=True)
         order = list(range(len(items)))
     upwards = order[::-1]
-    below = size * 0.4 if room is None else room
     centres = apart([wanted[i] for i in upwards], [heights[i] for i in upwards], -below, height + size * 0.8)
     span = domain[1] - domain[0]
     notes = [

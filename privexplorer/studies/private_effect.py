@@ -1139,7 +1139,7 @@ def estimate_rows(name: str, keeps: FloatArray, found: FloatArray) -> pd.DataFra
 
 
 MOST_HEIGHT = 2.2
-"""Wide intervals at small α may make the chart of effects so many times as high as what matters from the visitor's α on."""
+"""Wide intervals at small α may make the chart of effects so many times as high as it is from the visitor's α on."""
 
 
 def effect_range(result: Result, shown: Shown, keep: float) -> tuple[float, float]:

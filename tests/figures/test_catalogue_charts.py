@@ -62,16 +62,16 @@ def test_charts_are_drawn_whole(charts):
 
 def test_names_in_the_margin_do_not_overlap(charts):
     for chart in charts:
-        figure = draw(chart)
-        layout = figure.layout
-        plot = layout.height - layout.margin.t - layout.margin.b
-        spans = sorted(
-            (note.y * plot, style.block_height(note.text, note.font.size))
-            for note in layout.annotations
-            if note.xref == "paper" and note.name.startswith("label ")
-        )
-        for (low, one), (high, two) in pairwise(spans):
-            assert high - low >= (one + two) / 2 - 0.5, chart.title
+        for compact, presenter in ((False, False), (True, False), (False, True)):
+            layout = draw(chart, compact=compact, presenter=presenter).layout
+            plot = layout.height - layout.margin.t - layout.margin.b
+            spans = sorted(
+                (note.y * plot, 1.3 * note.font.size * (note.text.count("<br") + 1))
+                for note in layout.annotations
+                if note.xref == "paper" and note.name.startswith("label ")
+            )
+            for (low, one), (high, two) in pairwise(spans):
+                assert high - low >= (one + two) / 2 - 0.5, chart.title
 
 
 def test_every_curve_with_a_label_is_named_once(charts):
