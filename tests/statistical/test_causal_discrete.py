@@ -5,8 +5,8 @@ last printed digit. Coverage c of R replications has √(c(1 - c)/R); the mean o
 variance has its own value times √((kurtosis - 1)/R), with the kurtosis of these replications, at least 3.
 
 The raw plug-in estimate has no finite variance (unmixed shares have a positive density at 0); where shares come close
-to 0 at all, its printed ratio (6.50, 11.8, 1.76, 2.26, 1.55, 1.74) is a matter of the seed and is not compared, and
-its bias is compared with the larger of the two spreads.
+to 0 at all, its printed ratio (6.50, 11.8, 1.76, 2.26, 1.55, 1.74) is a matter of the seed: it has no standard error,
+and is compared with the ratios of many blocks of as many replications. The bias is compared with the larger spread.
 """
 
 from __future__ import annotations
@@ -19,10 +19,19 @@ import numpy as np
 import pytest
 
 from privexplorer.causal.counts import CellSums, tabulate
-from privexplorer.causal.discrete import discrete_estimate, fit, one_step, plug_in, private_scores, trim_level
+from privexplorer.causal.discrete import (
+    discrete_estimate,
+    fit,
+    fit_table,
+    likelihood_repair,
+    one_step,
+    plug_in,
+    private_scores,
+    trim_level,
+)
 from privexplorer.causal.laws import LAW_A, LAW_B
 from privexplorer.causal.mechanisms import AlphaIdentity, uniform_levels
-from privexplorer.causal.replications import Replications, replicate
+from privexplorer.causal.replications import Replications, draw_tables, replicate
 from privexplorer.causal.targets import ATE, ATT
 from privexplorer.causal.theory import efficiency_bound
 
@@ -259,6 +268,52 @@ def test_coverage_would_show_a_standard_error_off_by_a_tenth():
     assert (np.abs(right - 0.95) < Z * coverage_error(0.95, REPLICATIONS)).all()
 
 
+# --- ratios without a finite variance --------------------------------------------------------------------------------
+
+BLOCKS = 150
+HEAVY = {("B", 3000, 0.2): (6.50, 11.8), ("A", 3000, 0.5): (1.76, 2.26), ("A", 30000, 0.2): (1.55, 1.74)}
+
+
+@lru_cache
+def blocks(law: str, n: int, keep_probability: float) -> tuple[np.ndarray, np.ndarray]:
+    """Ratio of the variances, and of the squared middle halves, in blocks of 4,000 replications: (blocks, 2) each."""
+    ratios, middles = [], []
+    for block in range(BLOCKS):
+        found = replicate(
+            LAWS[law],
+            mechanism(law, keep_probability),
+            TARGETS,
+            n,
+            REPLICATIONS,
+            np.random.default_rng([9, block, n]),
+            methods=("plug-in",),
+        ).methods["plug-in"]
+        low, high = np.percentile(found.value[:, found.usable], [25, 75], axis=1)
+        ratios.append(n * found.spread() / bounds(law, keep_probability))
+        middles.append(n * ((high - low) / 1.349) ** 2 / bounds(law, keep_probability))
+    return np.array(ratios), np.array(middles)
+
+
+@pytest.mark.parametrize("setting", list(HEAVY), ids=lambda setting: f"{setting[0]}-{setting[1]}-{setting[2]}")
+@pytest.mark.parametrize("target", [0, 1], ids=["ATE", "ATT"])
+def test_ratios_without_a_finite_variance(setting, target):
+    """The printed ratio is an ordinary one among ours, whose blocks spread from 1.3 to beyond 100.
+
+    It lies within the central 99.7 %, that is, with 150 blocks, between the smallest and the largest. The middle half
+    of the estimates has a spread with a standard error, 0.043/√150, and is 4 to 9 % wider than the bound says. Power:
+    estimates that scatter a tenth more or less would leave either the blocks or the middle half.
+    """
+    ratios, middles = (found[:, target] for found in blocks(*setting))
+    printed = HEAVY[setting][target]
+    assert ratios.min() < printed < ratios.max()
+    assert ratios.max() > 3 * np.median(ratios)  # the tail that forbids a standard error
+    spread, error = middles.mean(), middles.std(ddof=1) / math.sqrt(BLOCKS)
+    assert spread - Z * error > 1.02
+    assert spread + Z * error < 1.11
+    for factor in (0.9, 1.1):
+        assert not 1.02 < factor**2 * spread < 1.11
+
+
 # --- likelihood repair: bias, ratio and coverage for pseudo-counts 0, 1 and 5 --------------------------------------
 
 REPAIR: list[tuple[str, int, float, str, tuple[Cell, Cell, Cell]]] = [
@@ -272,6 +327,7 @@ REPAIR: list[tuple[str, int, float, str, tuple[Cell, Cell, Cell]]] = [
     ("A", 30000, 0.2, "ATT", (Cell(-0.006, 0.932, 1.05), Cell(0.017, 0.906, 0.45), Cell(0.045, 0.669, 0.19))),
 ]
 PSEUDO_COUNTS = (0.0, 1.0, 5.0)
+REPAIRS = 3000
 
 
 @lru_cache
@@ -282,7 +338,7 @@ def repaired(law: str, n: int, keep_probability: float, pseudo_count: float) -> 
         mechanism(law, keep_probability),
         TARGETS,
         n,
-        1500,
+        REPAIRS,
         rng,
         methods=("likelihood",),
         pseudo_count=pseudo_count,
@@ -292,9 +348,33 @@ def repaired(law: str, n: int, keep_probability: float, pseudo_count: float) -> 
 @pytest.mark.parametrize("row", REPAIR, ids=lambda row: f"{row[0]}-{row[3]}-{row[1]}-{row[2]}")
 @pytest.mark.parametrize("which", [0, 1, 2], ids=["0", "1", "5"])
 def test_table_of_likelihood_repair(row, which):
+    """1,500 printed replications. The largest distance over 12,000 of ours is law B, ATE, pseudo-count 1.
+
+    There the coverage is .912 (s.e. .003) where .929 (s.e. .007) is printed, 2.3 standard errors of both: the largest
+    of 24 coverages. Where the iteration stops makes no difference (at 1e-5 or 1e-9), and the other readings of a
+    pseudo-count are far off (``test_pseudo_counts_are_added_in_every_step``).
+    """
     law, n, keep_probability, name, cells = row
     found = repaired(law, n, keep_probability, PSEUDO_COUNTS[which])
     compare(found, "likelihood", ("ATE", "ATT").index(name), cells[which], (law, n, keep_probability), 1500)
+
+
+def test_pseudo_counts_are_added_in_every_step():
+    """Power: added once, to the shown counts or to the solution, a pseudo-count of 1 would leave the bias negative."""
+    law, n, keep_probability, _, cells = REPAIR[0]
+    channel = mechanism(law, keep_probability).finite()
+    drawn = draw_tables(LAWS[law], mechanism(law, keep_probability), n, 1500, np.random.default_rng(72), folds=1)
+    counts = drawn.released[0]
+    flat = counts.reshape(-1, channel.levels, counts.shape[-1])
+    before = likelihood_repair(flat + 1.0, channel.matrix).probabilities
+    after = (likelihood_repair(flat, channel.matrix).probabilities * n + 1.0) / (n + before[..., 0].size)
+    for table in (before, after):
+        value, _, _ = plug_in(ATE(), fit_table(table.reshape(counts.shape), drawn.values))
+        bias, error = value.mean() - truths(law)[0], value.std() / math.sqrt(value.size)
+        assert bias < 0
+        assert cells[1].bias - bias > 6 * error
+    right = repaired(law, n, keep_probability, 1.0).methods["likelihood"].bias(truths(law))[0]
+    assert right > 0.01
 
 
 def test_repaired_intervals_are_wide_rather_than_narrow():
