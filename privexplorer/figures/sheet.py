@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -54,6 +55,7 @@ from privexplorer.studies.words import NO_BREAK
 AT_THE_END = 0.88
 """A curve that stops before this share of the x axis is named where it stops."""
 SUFFIXES = ("%", "×")
+LINE_BREAK = re.compile("<br ?/?>")
 BAR_GAP, BAR_GROUP_GAP = 0.35, 0.08
 
 
@@ -81,7 +83,7 @@ def sheet(chart: Chart, size: Size) -> Spec:
         layout["margin"]["r"] = right
         laid = cells(chart, size, right, top)
     deeper = category_depth(laid, size)
-    if deeper:
+    if deeper > 0:
         size = replace(size, height=size.height + deeper)
         layout["height"] = size.height
         layout["margin"]["b"] += deeper
@@ -147,7 +149,7 @@ def axes(chart: Chart, panel: Panel, cell: Cell, size: Size, laid: Sequence[Cell
     title = x_title(x, size, cell.width) if own_x or cell.lowest else ""
     across = (
         x_axis(title, size)
-        | scale(x, cell.x, narrow, category_ticks(cell, size))
+        | scale(x, cell.x, narrow, category_ticks(cell, size) if cell.x.scale == "category" else ())
         | {"domain": list(cell.x_domain), "anchor": cell.axes[1]}
     )
     upright = y_axis(size) | scale(y, cell.y, cell.height < 150)
@@ -176,29 +178,50 @@ def named_ticks(places: Numbers, names: Sequence[str]) -> Spec:
     return {"tickmode": "array", "tickvals": numbers(places).tolist(), "ticktext": list(names), "ticks": ""}
 
 
-def category_ticks(cell: Cell, size: Size) -> tuple[list[str], int]:
-    """Return the names under the bars, wrapped to the room that each has, and their angle if even that is too wide."""
+def category_ticks(cell: Cell, size: Size) -> list[str]:
+    """Return the names under the bars, never slanted: wrapped, and one lower than the other where room is short.
+
+    Names stand in up to three rows, the second under the first's gaps; if that is not enough, every second name (or
+    third, ...) is left out, and hovering tells it.
+    """
     names = cell.x.categories
-    room = cell.width / max(len(names), 1) - 6
-    texts = [wrapped(name, max(5, int(room / (0.5 * size.text)))) for name in names]
-    if any(block_width(text, size.text) > room * 1.08 for text in texts):
-        return list(names), -40
-    return texts, 0
+    each = cell.width / max(len(names), 1)
+    for rows, whole in ((1, True), (2, True), (1, False), (2, False), (3, False)):
+        room = rows * each - 6
+        texts = [wrapped(name, max(5, int(room / (0.5 * size.text)))) for name in names]
+        torn = any(re.search(r"<br ?/?>[=<>±÷≤≥]", text) for text in texts)
+        if not (whole and torn) and all(block_width(text, size.text) <= room * 1.08 for text in texts):
+            return staggered(texts, rows)
+    every = math.ceil(max(text_width(name, size.text) + 6 for name in names) / each)
+    return [name if place % every == 0 else "" for place, name in enumerate(names)]
+
+
+def staggered(texts: Sequence[str], rows: int) -> list[str]:
+    """Move names down so that neighbours stand in different rows.
+
+    Examples
+    --------
+    >>> staggered(["a", "b", "c<br>d", "e"], 2)
+    ['a', '<br><br>b', 'c<br>d', '<br><br>e']
+    """
+    out = list(texts)
+    depth = 0
+    for row in range(rows):
+        part = range(row, len(out), rows)
+        deepest = max((len(LINE_BREAK.findall(texts[place])) + 1 for place in part), default=0)
+        for place in part:
+            out[place] = "<br>" * depth + texts[place]
+        depth += deepest
+    return out
 
 
 def category_depth(laid: Sequence[Cell], size: Size) -> int:
     """Pixels that the names of categories need beyond one line."""
-    deepest = 0.0
-    for cell in laid:
-        if cell.x.scale == "category":
-            texts, angle = category_ticks(cell, size)
-            for text in texts:
-                deep = block_width(text, size.text) * 0.65 if angle else block_height(text, size.text)
-                deepest = max(deepest, deep - size.text * 1.2)
-    return round(deepest)
+    texts = [text for cell in laid if cell.x.scale == "category" for text in category_ticks(cell, size)]
+    return round(max((block_height(text, size.text) for text in texts), default=0) - block_height("", size.text))
 
 
-def scale(axis: Axis, span: Range, few: bool, categories: tuple[list[str], int] = ([], 0)) -> Spec:
+def scale(axis: Axis, span: Range, few: bool, categories: Sequence[str] = ()) -> Spec:
     """Return type, range and ticks of an axis."""
     if span.scale == "category":
         return {
@@ -208,8 +231,8 @@ def scale(axis: Axis, span: Range, few: bool, categories: tuple[list[str], int] 
             "range": [span.low, span.high],
             "tickmode": "array",
             "tickvals": list(span.categories),
-            "ticktext": categories[0],
-            "tickangle": categories[1],
+            "ticktext": list(categories),
+            "tickangle": 0,
             "ticks": "",
         }
     suffix = axis.unit if axis.unit in SUFFIXES else ""

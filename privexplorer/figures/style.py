@@ -22,7 +22,7 @@ import plotly.graph_objects as go
 
 from privexplorer.figures.placing import apart
 from privexplorer.studies.chart import Role
-from privexplorer.studies.words import SUPERSCRIPT
+from privexplorer.studies.words import NO_BREAK, SUPERSCRIPT
 
 Spec = dict[str, Any]
 
@@ -147,20 +147,50 @@ def block_height(text: str, size: float = 14) -> float:
 def wrapped(text: str, characters: int) -> str:
     """Break a text between words into lines of at most so many characters; ``<br>`` in it is kept.
 
+    A sign such as "=" stays with what it stands between, unless both together are too long for a line.
+
     Examples
     --------
     >>> wrapped("without privacy", 14), wrapped("private", 14), wrapped("a<br>b", 14)
     ('without<br>privacy', 'private', 'a<br>b')
+    >>> wrapped("errors at α = 0.5", 14).replace(NO_BREAK, " "), wrapped("pressure > 140", 9).replace(NO_BREAK, " ")
+    ('errors at<br>α = 0.5', 'pressure<br>> 140')
     """
     if "<br" in text:
         return text
+    words = []
+    for word in re.sub(r" ([=<>±÷−+·≤≥]) ", f"{NO_BREAK}\\1{NO_BREAK}", text).split(" "):
+        if len(word) > characters and NO_BREAK in word:
+            # the sign starts a line, rather than ends it
+            words += re.sub(rf"{NO_BREAK}(?=[=<>±÷−+·≤≥])", "\n", word).split("\n")
+        else:
+            words.append(word)
     lines = [""]
-    for word in text.split(" "):
+    for word in words:
         if lines[-1] and len(lines[-1]) + 1 + len(word) > characters:
             lines.append(word)
         else:
             lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
     return "<br>".join(lines)
+
+
+def balanced(text: str, characters: int) -> str:
+    """Break a text like :func:`wrapped`, into as few lines, but of about the same length.
+
+    Examples
+    --------
+    >>> balanced("one two three four five", 20)
+    'one two three<br>four five'
+    """
+    widest = wrapped(text, characters)
+    lines = widest.count("<br") + 1
+    if lines == 1 or "<br" in text:
+        return widest
+    for fewer in range(-(-len(text) // lines), characters):
+        narrower = wrapped(text, fewer)
+        if narrower.count("<br") + 1 == lines:
+            return narrower
+    return widest
 
 
 def subtitle_problem(subtitle: str) -> str | None:
@@ -197,7 +227,7 @@ def house(title: str, subtitle: str, size: Size, *, right: int = 30, extra_top: 
     """
     text = size.text
     if size.compact:
-        title, subtitle = wrapped(title, 42), wrapped(subtitle, 52)
+        title, subtitle = balanced(title, 42), balanced(subtitle, 52)
     lines = title.count("<br") + subtitle.count("<br")
     grey = f"<br><span style='font-weight:400;font-size:{text}px;color:{SOFT}'>{subtitle}</span>" if subtitle else ""
     return {

@@ -1,0 +1,83 @@
+"""Words have room: names under bars, titles, signs that stay with their numbers."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from privexplorer.figures import draw, style
+from privexplorer.figures.sheet import staggered
+from privexplorer.studies.chart import Axis, Bars, Chart, Panel
+
+PHONE = 350
+
+
+def bars(names: list[str]) -> Chart:
+    mark = Bars("private", names, [1.0] * len(names), "size", "size")
+    return Chart("T", "s", Axis("", "category"), Axis("size"), (Panel((mark,)),))
+
+
+def boxes(figure) -> list[tuple[float, float, float, float]]:
+    """Left, right, top and bottom of each name under the bars, in pixels; y grows downwards."""
+    axis, margin = figure.layout.xaxis, figure.layout.margin
+    width = PHONE - margin.r - 45
+    out = []
+    for place, text in enumerate(axis.ticktext):
+        lines = re.split("<br>", text)
+        first = next((i for i, line in enumerate(lines) if line), 0)
+        middle = (place + 0.5) / len(axis.ticktext) * width
+        wide = max(style.text_width(line, 14) for line in lines) * 0.9
+        out.append((middle - wide / 2, middle + wide / 2, first * 18.2, len(lines) * 18.2))
+    return out
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["smoker", "pressure > 140", "diabetic", "smoker and pressure > 140", 'ward = "east"'],
+        [f"{a}·{b}·{c}" for a in (0, 1) for b in (0, 1) for c in (0, 1, 2)],
+        ["all categories alike", "like the population", "always 0", "always 1", "always 2", "your noise"],
+        ["α = 0.3", "α = 0.5", "α = 0.7", "α = 0.9"],
+        ["a", "b"],
+    ],
+)
+def test_names_under_bars_are_upright_and_apart_on_a_phone(names):
+    figure = draw(bars(names), compact=True)
+    axis = figure.layout.xaxis
+    assert axis.tickangle == 0
+    said = [re.sub("(<br>|\\s)+", " ", text).strip() for text in axis.ticktext]
+    assert said == names, "all are written"
+    found = boxes(figure)
+    for i, (left, right, top, bottom) in enumerate(found):
+        for other_left, other_right, other_top, other_bottom in found[i + 1 :]:
+            across = min(right, other_right) - max(left, other_left)
+            along = min(bottom, other_bottom) - max(top, other_top)
+            assert across <= 0 or along <= 0, (axis.ticktext[i], across, along)
+    deepest = max(box[3] for box in found)
+    assert figure.layout.margin.b >= deepest + 20, "the margin grows with the rows"
+
+
+def test_names_without_any_room_are_thinned_rather_than_slanted():
+    names = [f"category{place}" for place in range(40)]
+    axis = draw(bars(names), compact=True).layout.xaxis
+    written = [text for text in axis.ticktext if text]
+    assert axis.tickangle == 0
+    assert 2 <= len(written) <= 10
+    assert written[0] == "category0"
+
+
+def test_rows_of_names_keep_their_order():
+    assert staggered(["a", "b", "c", "d<br>e"], 3) == ["a", "<br><br>b", "<br><br><br>c", "d<br>e"]
+
+
+def test_signs_stay_with_their_numbers():
+    assert style.wrapped("errors at α = 0.5", 14) == "errors at<br>α\u00a0=\u00a00.5"
+    assert style.wrapped("pressure > 140", 9) == "pressure<br>>\u00a0140", "too long together: the sign starts the line"
+
+
+def test_titles_of_two_lines_have_lines_of_about_the_same_length():
+    text = "How often a share comes out negative (α = 0.2)"
+    first, second = style.balanced(text, 42).split("<br>")
+    assert min(len(first), len(second)) > 0.7 * max(len(first), len(second))
+    assert style.balanced("short", 42) == "short"
