@@ -137,33 +137,48 @@ def test_the_shares_of_an_analysis_of_a_table(numeric: bool) -> None:
         assert found.trimmed_noise == pytest.approx(1 / 3, abs=1e-12)
 
 
-@pytest.mark.parametrize("private", [("illness",), ("age",)])
-def test_both_views_of_the_study(private: tuple[str, ...]) -> None:
-    """Bars of the overlap view and points of the trimmed view, counted again from the analysis at every level."""
+@pytest.mark.parametrize(("private", "people"), [("illness", 500), ("age", 3000)])
+def test_both_views_of_the_study(private: str, people: int) -> None:
+    """Bars of the overlap view and points of the trimmed view, counted again from the analysis at every level.
+
+    At keep probability 0.1 two thirds of the illness levels and a third of the ages are trimmed.
+    """
     study = PrivateEffect()
-    scenario = PrivateEffectScenario(data=TrainingProgramme(people=3000), private=private, keep=0.5)
+    scenario = PrivateEffectScenario(data=TrainingProgramme(people=people), private=(private,), keep=0.5)
     result = study.run(scenario)
-    people = study.prepare(scenario, None).people
-    for rows, noise in zip(
+    at_hand = study.prepare(scenario, None).people
+    largest = 0.0
+    for shown, noise in zip(
         result.series(SHOWN, PANELS["trimmed"]).itertuples(),
         result.series(NOISE, PANELS["trimmed"]).itertuples(),
         strict=True,
     ):
-        assert rows.x == noise.x
-        if math.isnan(rows.y):
-            continue
-        found, _ = analysis(scenario, people, rows.x)
-        trim = rule(rows.x, 3000) if rows.x < 1 else found.estimate.nuisances["trim"]
-        chance = found.propensity
-        extreme = (
-            (chance < trim) | (chance > 1 - trim) if private == ("illness",) else np.abs(chance - 0.5) >= 0.5 - trim
-        )
-        assert rows.y == pytest.approx(extreme.mean(), abs=1e-12)
-        if private == ("illness",) and rows.x < 1:
-            codes = np.asarray(found.released, dtype=int)
-            by_code = np.array([extreme[codes == code].any() for code in range(codes.max() + 1)])
-            assert noise.y == pytest.approx(by_code.mean(), abs=1e-12)
-    found, _ = analysis(scenario, people, 0.5)
+        assert shown.x == noise.x
+        largest = max(largest, min(shown.y, noise.y))
+        found, _ = analysis(scenario, at_hand, shown.x)
+        trim = rule(shown.x, people) if shown.x < 1 else found.estimate.nuisances["trim"]
+        chance, released = found.propensity, np.asarray(found.released)
+        if private == "illness":
+            extreme = (chance < trim) | (chance > 1 - trim)
+            if shown.x < 1:
+                by_level = [extreme[released == level].any() for level in range(released.max() + 1)]
+                assert noise.y == pytest.approx(np.mean(by_level), abs=1e-12)
+        else:
+            extreme = (chance <= trim) | (chance >= 1 - trim)
+            if shown.x < 1:
+                ages = at_hand.private[private]
+                assert isinstance(ages, Numbers)
+                unit = 2.0 * (released - ages.low) / (ages.high - ages.low) - 1.0
+                shares = []
+                for fold in range(5):
+                    rest = found.estimate.nuisances["fold_ids"] != fold
+                    fitted = line_by_moments(unit[rest], found.treated[rest], shown.x, 2.0 * GRID - 1.0)
+                    curve = expit(fitted[0] + fitted[1] * (2.0 * GRID - 1.0))
+                    shares.append(np.mean((curve < trim) | (curve > 1 - trim)))
+                assert noise.y == pytest.approx(np.mean(shares), abs=0.003)
+        assert shown.y == pytest.approx(extreme.mean(), abs=1e-12)
+    assert largest > 0.3
+    found, _ = analysis(scenario, at_hand, 0.5)
     for arm, name in ((1, TREATED), (0, UNTREATED)):
         bars = result.series(name, PANELS["overlap"])
         chances = found.propensity[found.treated == arm]
