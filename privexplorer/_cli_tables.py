@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from privexplorer.errors import DataError, ParameterError
-from privexplorer.records import Record, Scenario, apply, fields, leaves, link_key, link_name, settings, shape
+from privexplorer.records import (
+    Record,
+    Scenario,
+    apply,
+    extra,
+    fields,
+    leaf,
+    leaves,
+    link_key,
+    link_name,
+    settings,
+    shape,
+)
 
 if TYPE_CHECKING:
-    from privexplorer.data import Source
+    from privexplorer.data import Source, Tables
 
 
 @dataclass(frozen=True)
@@ -84,7 +96,7 @@ def answerable(
             *more,
             *((place.prefix + key.removeprefix("table.") if key in alias else key, it) for key, it in pairs),
         ]
-        given = {_known(cls, key, more): value for key, value in pairs}
+        given = {_known(cls, key, {name: [kind] for name, kind in more}): value for key, value in pairs}
         if source is not None and given.get(f"{place.prefix}data", source.key) != source.key:
             raise ParameterError("“--data” and “table.data” name two tables; leave one of them out.")
         before = dict(leaves(apply(base, more))).get(f"{place.prefix}data")
@@ -113,6 +125,8 @@ def answerable(
             raise DataError(f"Choose a column with “--set table.column=NAME”; “{source.name}” has {shown}.")
         if held is not None and held not in tables and held not in ours:
             raise DataError(f"The scenario names a table ({held}) that is not here; give its file with “--data”.")
+        if held is not None and place.whole and not from_file:
+            _check_columns(scenario, place, pairs, tables)
     return scenario, tables, notes
 
 
@@ -165,13 +179,42 @@ def _columns(
     return [(column, ""), (counts, "")]
 
 
+def _check_columns(scenario: Scenario, place: TablePlace, pairs: list[tuple[str, str]], tables: Tables) -> None:
+    """Refuse a table that lacks columns which only the defaults name; the sentence lists the settings to give."""
+    from privexplorer.data import TableChoice, inspect, resolve
+
+    now = dict(leaves(scenario))
+    chosen = {name: value if isinstance(value, list) else [value] for name, value in now.items()}
+    given = {_known(type(scenario), key, chosen) for key, _ in pairs}
+    choice = TableChoice(data=now[f"{place.prefix}data"])
+    names = inspect(resolve(choice, tables)).names
+    needed = []
+    for one in settings(type(scenario)):
+        owner = extra(one.info).get("column_of")
+        if owner is None or one.name not in now or one.name in given or not place.prefix.startswith(f"{owner}."):
+            continue
+        held = now[one.name]
+        if not {*([held] if isinstance(held, str) else held)} - {""} <= set(names):
+            needed.append(f"“--set {one.path}={'NAMES' if leaf(one.info).many else 'NAME'}”")
+    if not needed:
+        return
+    listed = needed[0] if len(needed) == 1 else f"{', '.join(needed[:-1])} and {needed[-1]}"
+    if choice.data not in tables:
+        raise DataError(
+            f"Give your table with “--data FILE” and name its columns with {listed}; without a file it is "
+            f"“{choice.data}”, which has other columns than the defaults name."
+        )
+    shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+    raise DataError(f"Name the columns of “{tables[choice.data].name}” with {listed}; it has {shown}.")
+
+
 def any_of(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-def _known(cls: type[Record], key: str, kinds: Sequence[tuple[str, str]] = ()) -> str | None:
-    """Return the link name of a key, or ``None`` if nothing has that name."""
+def _known(cls: type[Record], key: str, chosen: Mapping[str, Sequence[str]] | None = None) -> str | None:
+    """Return the link name of a key beside the kinds that are chosen, or ``None`` if nothing has that name."""
     try:
-        return link_name(cls, key, {name: [kind] for name, kind in kinds})[0]
+        return link_name(cls, key, chosen or {})[0]
     except ParameterError:
         return None

@@ -100,12 +100,11 @@ class Layout:
                 return column
         if not name:
             raise DataError("No column is chosen yet; choose one of the table's columns.", field="column")
-        nearest = difflib.get_close_matches(name, self.names, n=3, cutoff=0.5) or list(self.names[:5])
-        listed = ", ".join(f"“{near}”" for near in nearest)
-        raise DataError(
-            f"The table has no column “{name}”; the nearest {'is' if len(nearest) == 1 else 'are'} {listed}.",
-            field="column",
-        )
+        nearest = difflib.get_close_matches(name, self.names, n=3, cutoff=0.5)
+        listed = ", ".join(f"“{near}”" for near in nearest or self.names[:3])
+        which = f"the nearest {'is' if len(nearest) == 1 else 'are'}" if nearest else "it has"
+        more = ", …" if not nearest and len(self.names) > 3 else ""
+        raise DataError(f"The table has no column “{name}”; {which} {listed}{more}.", field="column")
 
 
 _cache: OrderedDict[tuple[str, str, str, ReadOptions], Layout] = OrderedDict()

@@ -227,6 +227,32 @@ def test_histogram_and_single_column_need_no_choice(capsys: Capture, here: Path)
     )
 
 
+def test_columns_that_a_table_needs_are_listed(capsys: Capture, here: Path) -> None:
+    """A table without its columns is refused with the settings to give; what was given or is there is not asked for."""
+    (here / "wide.csv").write_text("age,b,c,d\n" + "1,2,3,4\n2,1,4,3\n" * 20, "utf-8")
+    ask = ["run", "query-map", "--set", "data=table"]
+    keys = "“--set outcome=NAME”, “--set features=NAMES”, “--set also=NAMES” and “--set question.one.column=NAME”"
+    assert run(capsys, *ask) == (
+        2,
+        "",
+        f"Give your table with “--data FILE” and name its columns with {keys}; without a file it is “diabetes”, which "
+        "has other columns than the defaults name.\n",
+    )
+    for words in (ask, ["run", "query-map"]):
+        code, _, err = run(capsys, *words, "--data", "wide.csv")
+        assert (code, err) == (2, f"Name the columns of “wide.csv” with {keys}; it has age, b, c, d.\n")
+    given = ["--data", "wide.csv", "--set", "outcome=d", "--set", "also=none", "--set", "features=age,b"]
+    code, _, err = run(capsys, *ask, *given)
+    assert err == "Name the columns of “wide.csv” with “--set question.one.column=NAME”; it has age, b, c, d.\n"
+    for key in ("ask.column", "question.one.column"):
+        code, _, err = run(capsys, *ask, *given, "--set", f"{key}=cc")
+        assert (code, err) == (2, "The table has no column “cc”; the nearest is “c”.\n")
+    for name, key in (("private-effect", "private=NAMES"), ("descent-tape", "outcome=NAME")):
+        code, _, err = run(capsys, "run", name, "--set", "data=table")
+        assert (code, err.startswith("Give your table with “--data FILE” and name"), key in err) == (2, True, True)
+        assert not faults(err.strip())
+
+
 def test_bundled_table(capsys: Capture) -> None:
     code, out, _ = run(capsys, *RUN, "--set", "table.data=iris")
     assert code == 0

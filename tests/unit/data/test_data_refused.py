@@ -330,7 +330,12 @@ def test_names_that_do_not_exist():
     source = Source.from_bytes("a.csv", b"age,income,wage\n1,2,3\n4,5,6\n")
     text = sentence(lambda: read_counts(source, TableColumn(column="agee")))
     assert text.startswith("The table has no column “agee”; the nearest are “age”")
-    assert "“age”" in sentence(lambda: read_counts(source, TableColumn(column="zzzzz")))
+    text = sentence(lambda: read_counts(source, TableColumn(column="zzzzz")))
+    assert text == "The table has no column “zzzzz”; it has “age”, “income”, “wage”."
+    wide = Source.from_bytes("b.csv", b"aa,ab,ac,ad,ae\n1,2,3,4,5\n")
+    for name, said in (("a", "the nearest are “ae”, “ad”, “ac”"), ("zzzzz", "it has “aa”, “ab”, “ac”, …")):
+        text = sentence(lambda name=name: read_counts(wide, TableColumn(column=name)))
+        assert text == f"The table has no column “{name}”; {said}."
     assert "No column is chosen" in sentence(lambda: read_counts(source, TableColumn()))
     assert "“incom”" in sentence(lambda: read_counts(source, TableColumn(column="age", counts="incom")))
     assert "cannot be both" in sentence(lambda: read_counts(source, TableColumn(column="age", counts="age")))
