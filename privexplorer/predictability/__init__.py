@@ -192,6 +192,7 @@ from privexplorer.predictability.releases import (
     RidgeRegression,
     fit_all,
     refuse_outside,
+    sensitivities,
 )
 from privexplorer.predictability.spectrum import (
     NoiseSpectrum,
@@ -417,6 +418,7 @@ __all__ = [
     "release_ledger",
     "running_mean",
     "sample_attack_size",
+    "sensitivities",
     "shard_size",
     "simulate_private_yet_predictable",
     "smoothness",

@@ -30,7 +30,7 @@ from privexplorer.predictability.releases import (
     FittedRelease,
     GradientDescent,
     ReleaseRecord,
-    refuse_outside,
+    sensitivities,
 )
 from privexplorer.predictability.spectrum import NoiseSpectrum, noise_spectrum
 from privexplorer.predictability.summary import MomentSummary
@@ -174,27 +174,15 @@ def analyse(
     fitted = release.fit(data) if isinstance(release, ReleaseRecord) else release
     summary = process.summarise(data, queries, fitted, group, weight_moment=use_weight_moment)
     size = process.size(target)
-    setting = noise_setting(
-        summary, size.multiplier(noise_scale), *_sensitivities(release, data, process.records, bounds)
-    )
+    reach: tuple[float | None, float | None, str | None] = (
+        None, None, "Give the release itself, not its fit, to use noise for differential privacy."
+    )  # fmt: skip
+    if isinstance(release, ReleaseRecord):
+        reach = sensitivities(release, data, process.records, bounds or {})
+    setting = noise_setting(summary, size.multiplier(noise_scale), *reach)
     law = total_noise(noises, setting)
     found = predictability(summary, size, law.covariance, noise_scale=noise_scale, loss=loss, tau=tau)
     return Analysis(process, fitted, summary, law, size, found, noise_scale)
-
-
-def _sensitivities(
-    release: ReleaseRecord | FittedRelease, data: Parts, records: int, bounds: Bounds | None
-) -> tuple[float | None, float | None, str | None]:
-    """Return both sensitivities, or why there are none."""
-    if not isinstance(release, ReleaseRecord):
-        return None, None, "Give the release itself, not its fit, to use noise for differential privacy."
-    try:
-        refuse_outside(release, data, bounds or {})
-        return (
-            release.sensitivity(records, bounds or {}, "l1"), release.sensitivity(records, bounds or {}, "l2"), None
-        )  # fmt: skip
-    except (ParameterError, UnsupportedCombination) as error:
-        return None, None, str(error)
 
 
 # --- gradient descent, step by step --------------------------------------------------------------------------

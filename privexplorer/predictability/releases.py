@@ -23,7 +23,7 @@ import numpy as np
 from pydantic import Field
 
 from privexplorer.arrays import FloatArray
-from privexplorer.errors import DataError, ParameterError, UnsupportedCombination
+from privexplorer.errors import DataError, ParameterError, PrivExplorerError, UnsupportedCombination
 from privexplorer.predictability.expressions import LENGTH_LIMIT, Expression, parse
 from privexplorer.predictability.fits import (
     Descent,
@@ -713,6 +713,35 @@ holds; widen the bounds, or publish the mean of the formula clip(age, 10, 99).
                 f"ε holds; widen the bounds, or publish the mean of the formula clip({name}, {low:g}, {high:g}).",
                 field="bounds",
             )
+
+
+def sensitivities(
+    release: ReleaseRecord, data: Parts, records: int, bounds: Bounds
+) -> tuple[float | None, float | None, str | None]:
+    """Return how far one replaced record moves the released numbers, or why that is not known.
+
+    Parameters
+    ----------
+    release : record
+        What is published.
+    data : table or parts
+        Everybody.
+    records : int
+        N.
+    bounds : mapping
+        Public lower and upper bounds of columns.
+
+    Returns
+    -------
+    tuple
+        Sensitivity for Laplace noise (l1) and for Gaussian noise (l2), and ``None``; or ``None`` twice and a sentence
+        that says why there is none.
+    """
+    try:
+        refuse_outside(release, data, bounds)
+        return release.sensitivity(records, bounds, "l1"), release.sensitivity(records, bounds, "l2"), None
+    except PrivExplorerError as error:
+        return None, None, str(error)
 
 
 def _span(bounds: Bounds, name: str) -> float:

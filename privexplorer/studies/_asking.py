@@ -36,7 +36,6 @@ from privexplorer.studies._release_choices import (
     epsilon_of_gaussian,
     parse_bounds,
     people_of,
-    sensitivities,
     size_of,
 )
 from privexplorer.studies.result import Note
@@ -84,7 +83,7 @@ class Asked:
     labels: tuple[str, ...]
     gram: FloatArray | None
     residual: float
-    sensitivity: tuple[float | None, float | None, str]
+    sensitivity: tuple[float | None, float | None, str | None]
     leak: Leak
     process_notes: tuple[str, ...]
 
@@ -268,7 +267,7 @@ def summed(
         labels=fitted.labels,
         gram=gram,
         residual=residual,
-        sensitivity=sensitivities(record, people.table, people.n, people.bounds | parse_bounds(bounds)),
+        sensitivity=pr.sensitivities(record, people.table, people.n, people.bounds | parse_bounds(bounds)),
         leak=leak,
         process_notes=() if isinstance(leak, LeakedShard) else process.notes,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -627,17 +627,6 @@ def epsilon_of_gaussian(std: float, sensitivity: float, delta: float = DELTA) ->
     return high
 
 
-def sensitivities(
-    record: pr.ReleaseRecord, table: Mapping[str, Any], people: int, bounds: Mapping[str, tuple[float, float]]
-) -> tuple[float | None, float | None, str]:
-    """Return how far one record moves the numbers (l1, l2), or why that is not known."""
-    try:
-        pr.refuse_outside(record, table, bounds)
-        return record.sensitivity(people, bounds, "l1"), record.sensitivity(people, bounds, "l2"), ""
-    except PrivExplorerError as error:
-        return None, None, str(error)
-
-
 __all__ = [
     "ANY",
     "DELTA",
@@ -672,7 +661,6 @@ __all__ = [
     "parse_bounds",
     "people_of",
     "problems_of",
-    "sensitivities",
     "size_of",
     "wrong_columns",
 ]
