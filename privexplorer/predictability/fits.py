@@ -50,11 +50,24 @@ class Design:
         Column y.
     intercept : bool
         Whether a constant 1 stands before the features.
+
+    Raises
+    ------
+    ParameterError
+        If the outcome is also a feature: it would explain itself.
     """
 
     features: tuple[str, ...]
     target: str
     intercept: bool = False
+
+    def __post_init__(self) -> None:
+        if self.target in self.features:
+            raise ParameterError(
+                f"The outcome “{self.target}” is also a feature and would explain itself; choose another outcome or "
+                "leave it out of the features.",
+                field="features",
+            )
 
     def x(self, table: Table) -> FloatArray:
         """Return the features of these rows, shape ``(rows, d)``."""

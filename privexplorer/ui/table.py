@@ -277,7 +277,7 @@ def renew(
         suited = [column for column in suited if known[column] in NUMERIC] or suited
     free = [column for column in suited if column not in taken] or suited
     if rule.many:
-        kept = [column for column in now if column in known]
+        kept = [column for column in now if column in known and column not in taken]
         form.set(name, kept or (free[: max(1, len(start))] if now else []))
     elif now and now not in known and not rule.optional:
         form.set(name, free[0])

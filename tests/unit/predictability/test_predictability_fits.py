@@ -177,6 +177,12 @@ def test_fewer_people_than_columns() -> None:
     assert np.isfinite(ridge.coefficients).all()
 
 
+def test_an_outcome_does_not_explain_itself(people: dict[str, Any]) -> None:
+    for record in (pr.LinearRegression, pr.RidgeRegression, pr.PoissonRegression, pr.GradientDescent):
+        with pytest.raises(ParameterError, match="“x1” is also a feature and would explain itself; choose another"):
+            record(features=("x0", "x1"), target="x1").fit(people)
+
+
 def test_separable_outcomes_ask_for_a_penalty() -> None:
     x = np.linspace(-1, 1, 60)
     whole = {"x": x, "y": x > 0.1}
