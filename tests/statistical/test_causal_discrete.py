@@ -430,18 +430,20 @@ def gaussian_bounds(keep_probability: float) -> np.ndarray:
 @pytest.mark.parametrize(
     ("n", "keep_probability", "ratios", "coverages", "runs"),
     [
-        (3000, 0.9, (1.01, 1.01), (0.954, 0.954), 1000),
-        (3000, 0.5, (1.93, 3.7), (0.943, 0.927), 600),
-        (30000, 0.2, (1.08, 1.2), (0.910, 0.923), 300),
-        (10000, 0.3, (1.45, 2.4), (0.925, 0.908), 400),
+        (3000, 0.9, (1.01, 1.01), (0.954, 0.954), 800),
+        (3000, 0.5, (1.93, 3.7), (0.943, 0.927), 900),
+        (30000, 0.2, (1.08, 1.2), (0.910, 0.923), 600),
+        (10000, 0.3, (1.45, 2.4), (0.925, 0.908), 800),
     ],
 )
 def test_numeric_outcomes(n, keep_probability, ratios, coverages, runs):
     """300 to 1000 printed replications; 300 are assumed. At κ = 97 a range is printed (.99 to 1.03, .943 to .965).
 
     Below that a fold whose repaired share is close to 0 now and then throws an estimate 10 to 30 standard errors off,
-    so that the printed ratios (1.93, 3.7; 1.08, 1.2; 1.45, 2.4) are a matter of the seed: 1.3 to 3.9 over five seeds
-    where 1.08 is printed. The middle half of the estimates is as narrow as the bound says.
+    so that the printed ratios (1.93, 3.7; 1.08, 1.2; 1.45, 2.4) are a matter of the seed. They are compared with
+    blocks of 300 of our replications: 4,000 blocks, drawn with replacement, of which the central 99.7 % reach from 0.9
+    to 5 and more. Over 900 to 2,400 replications the six biases are 0.49 to 0.79 efficient standard errors, where 0.4
+    to 0.8 are printed. The middle half of the estimates is as narrow as the bound says, or narrower.
     """
     values, errors = gaussian(n, keep_probability, runs, 7)
     truth, bound = 3.0 * truths("A"), gaussian_bounds(keep_probability)
@@ -457,8 +459,13 @@ def test_numeric_outcomes(n, keep_probability, ratios, coverages, runs):
             assert abs(ratio - ratios[t]) <= Z * math.hypot(variance_error(values[t]), math.sqrt(2 / 1000)) + 0.02
             assert abs(bias) < 0.1 + Z / math.sqrt(runs)
         else:
-            assert 0.75 < middle < 1.25, middle
-            assert 0.2 < bias < 1.0, bias  # printed: positive, 0.4 to 0.8 of the efficient standard error
+            assert 0.75 < middle < 1.05, middle
+            error = values[t].std() / math.sqrt(runs) / efficient
+            assert 0.4 - Z * error < bias < 0.8 + Z * error, bias
+            picked = np.random.default_rng(1).integers(0, runs, (4000, 300))
+            blocks_of_300 = n * values[t][picked].var(axis=1, ddof=1) / bound[t]
+            low, high = np.percentile(blocks_of_300, [0.15, 99.85])
+            assert low < ratios[t] < high, (low, ratios[t], high)
 
 
 def test_the_whole_analysis_of_a_numeric_outcome_is_this_one_step():
