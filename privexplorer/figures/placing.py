@@ -5,7 +5,7 @@ All numbers are pixels; heights grow upwards.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -75,27 +75,42 @@ class Box:
 
     def inside(self, width: float, height: float, over: float = 0.0) -> bool:
         """Whether the box lies within a plot of this size; ``over`` pixels may stand out above or below."""
-        sideways = self.width / 2 <= self.x <= width - self.width / 2
-        return sideways and self.height / 2 - over <= self.y <= height + over - self.height / 2
+        sideways = self.width / 2 - 0.01 <= self.x <= width - self.width / 2 + 0.01
+        return sideways and self.height / 2 - over - 0.01 <= self.y <= height + over - self.height / 2 + 0.01
+
+
+DOTS_APART, MOST_DOTS = 3.0, 4_000
+"""Curves are remembered as dots so many pixels apart."""
 
 
 @dataclass
 class Ground:
-    """What is drawn in a panel already: curves (by their points) and boxes."""
+    """What is drawn in a panel already: curves (as dense dots along them) and boxes."""
 
     width: float
     height: float
     curves: list[tuple[FloatArray, FloatArray]] = field(default_factory=list)
     boxes: list[Box] = field(default_factory=list)
+    edges: list[tuple[FloatArray, FloatArray]] = field(default_factory=list)
+    """Edges of bands, which words may cross where there is no better place."""
 
-    def curve(self, x: FloatArray, y: FloatArray) -> None:
-        """Remember a curve; its gaps are left out."""
+    def curve(self, x: FloatArray, y: FloatArray, *, edge: bool = False) -> None:
+        """Remember a curve, steep or closed ones too, or the edge of a band; its gaps are left out."""
         good = np.isfinite(x) & np.isfinite(y)
-        if good.sum() > 1:
-            order = np.argsort(x[good], kind="stable")
-            self.curves.append((x[good][order], y[good][order]))
-        elif good.any():
-            self.boxes.append(Box(float(x[good][0]), float(y[good][0]), 10, 10))
+        turns = np.flatnonzero(np.diff(np.concatenate([[False], good, [False]]).astype(np.int8)))
+        for start, stop in zip(turns[::2].tolist(), turns[1::2].tolist(), strict=True):
+            a, b = x[start:stop], y[start:stop]
+            way = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(a), np.diff(b)))])
+            if not way[-1] > 0:
+                self.boxes.append(Box(float(a[0]), float(b[0]), 10, 10))
+                continue
+            at = np.linspace(0.0, way[-1], min(max(int(way[-1] / DOTS_APART), 2), MOST_DOTS))
+            across, up = np.interp(at, way, a), np.interp(at, way, b)
+            near = (np.abs(up - self.height / 2) < self.height / 2 + 20) & (
+                np.abs(across - self.width / 2) < self.width / 2 + 20
+            )
+            if near.any():
+                (self.edges if edge else self.curves).append((across[near], up[near]))
 
     def points(self, x: FloatArray, y: FloatArray, size: float) -> None:
         """Remember single points."""
@@ -103,15 +118,14 @@ class Ground:
         self.boxes += [Box(a, b, size, size) for a, b in zip(x[good].tolist(), y[good].tolist(), strict=True)]
 
     def clearance(self, box: Box, over: float = 0.0) -> float:
-        """Distance from a box to the nearest curve or box, negative where they cross or the box is outside."""
+        """Distance from a box to the nearest curve, edge or box, negative where they cross or the box is outside."""
+        return min(self.crossing(box, over), free_of(box, self.edges))
+
+    def crossing(self, box: Box, over: float = 0.0) -> float:
+        """Return the same as :meth:`clearance`, but leave the edges of bands out."""
         if not box.inside(self.width, self.height, over):
             return -100.0
-        at = np.linspace(box.x - box.width / 2, box.x + box.width / 2, 7)
-        free = 60.0
-        for x, y in self.curves:
-            seen = at[(at >= x[0]) & (at <= x[-1])]
-            if seen.size:
-                free = min(free, float(np.abs(np.interp(seen, x, y) - box.y).min()) - box.height / 2)
+        free = free_of(box, self.curves)
         for other in self.boxes:
             gap = max(
                 abs(box.x - other.x) - (box.width + other.width) / 2,
@@ -120,18 +134,40 @@ class Ground:
             free = min(free, gap)
         return free
 
-    def best(self, candidates: Sequence[Box]) -> int:
-        """Return the place of the first candidate with enough room, or of the one with the most; it is then taken."""
-        choice, most = 0, -np.inf
+    def choose(self, candidates: Iterable[Box], enough: float = 4.0) -> tuple[int, float]:
+        """Choose the first candidate with enough room, or the one with the most; it is then taken.
+
+        Returns
+        -------
+        tuple
+            Its place among the candidates, and the pixels between it and the nearest curve or box (at most
+            ``enough``): negative where it has to stand on something.
+        """
+        choice, most = 0, (-np.inf, -np.inf)
+        chosen: Box | None = None
         for place, box in enumerate(candidates):
-            free = self.clearance(box)
-            if free >= 4:
-                choice = place
+            free = min(self.crossing(box), enough)
+            edge = free_of(box, self.edges) if free >= most[0] else -np.inf
+            if (free, edge) > most:
+                choice, most, chosen = place, (free, edge), box
+            if min(free, edge) >= enough:
                 break
-            if free > most:
-                choice, most = place, free
-        self.boxes.append(candidates[choice])
-        return choice
+        if chosen is not None:
+            self.boxes.append(chosen)
+        return choice, float(most[0])
+
+    def best(self, candidates: Sequence[Box]) -> int:
+        """Return the place that :meth:`choose` chooses."""
+        return self.choose(candidates)[0]
+
+
+def free_of(box: Box, curves: Sequence[tuple[FloatArray, FloatArray]]) -> float:
+    """Distance from a box to the nearest of some curves, negative where it lies on one; at most 60."""
+    free = 60.0
+    for x, y in curves:
+        gaps = np.maximum(np.abs(x - box.x) - box.width / 2, np.abs(y - box.y) - box.height / 2)
+        free = min(free, float(gaps.min()))
+    return free
 
 
 __all__ = ["Box", "Ground", "apart"]

@@ -27,6 +27,7 @@ from privexplorer.figures.style import (
     FONT,
     INK,
     LABEL_CHARACTERS,
+    LINE_HEIGHT,
     PAPER,
     ROLES,
     SOFT,
@@ -56,6 +57,8 @@ AT_THE_END = 0.88
 """A curve that stops before this share of the x axis is named where it stops."""
 SUFFIXES = ("%", "×")
 LINE_BREAK = re.compile("<br ?/?>")
+HERE_LEVELS = (0.0, 1.0, 0.5, 0.75, 0.25, 0.9, 0.1, 0.82, 0.18, 0.67, 0.33, 0.58, 0.42)
+"""Heights, as shares of a panel, at which the words beside a vertical line may stand: the best first."""
 BAR_GAP, BAR_GROUP_GAP = 0.35, 0.08
 
 
@@ -329,9 +332,10 @@ def at_end(mark: Mark, cell: Cell) -> bool:
     spot = end_of(mark, cell)
     if spot is None:
         return False
+    far = AT_THE_END if cell.x.scale != "category" else min(AT_THE_END, 1 - 0.51 / len(cell.x.categories))
     if isinstance(mark, Points):
-        return spot[0] >= AT_THE_END and len(mark.y) > 1 and mark.text is None
-    return spot[0] >= AT_THE_END
+        return spot[0] >= far and len(mark.y) > 1 and mark.text is None
+    return spot[0] >= far
 
 
 def end_cells(chart: Chart, compact: bool) -> set[int]:
@@ -428,7 +432,7 @@ def solid_ground(panel: Panel, cell: Cell) -> Ground:
         x = cell.x.places(mark.x)
         if isinstance(mark, Spread):
             for edge in (mark.low, mark.high):
-                ground.curve(*cell.pixels(x, numbers(edge)))
+                ground.curve(*cell.pixels(x, numbers(edge)), edge=True)
         elif isinstance(mark, Points):
             ground.points(*cell.pixels(x, numbers(mark.y)), mark.size + 2)
         elif isinstance(mark, Bars):
@@ -531,22 +535,46 @@ def name_beside(mark: Line | Points | Bars | Area, cell: Cell, size: Size, groun
     if not good.size:
         return []
     wide, high = block_width(text, size.text), block_height(text, size.text)
-    order = good[np.argsort(np.abs(good - good[len(good) // 2]), kind="stable")]
     if isinstance(mark, Line):
-        order = good[::-1]
-    candidates = []
-    for place in order[:12].tolist():
-        a, b = float(xs[place]), float(ys[place])
-        around = [
-            Box(a, b - high / 2 - 9, wide, high),
-            Box(a, b + high / 2 + 9, wide, high),
-            Box(a + wide / 2 + 10, b, wide, high),
-            Box(a - wide / 2 - 10, b, wide, high),
-            *(Box(a + i * (wide / 2 + 6), b + j * (high / 2 + 6), wide, high) for i in (1, -1) for j in (-1, 1)),
-        ]
-        candidates += [around[2], *around] if isinstance(mark, Line) else around
-    spot = candidates[ground.best(candidates)]
-    return [inside(text, spot, cell, size, ROLES[mark.role].colour, f"label {mark.name}")]
+        # from the end backwards, a place every few pixels
+        way = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(xs[good]), np.diff(ys[good])))])
+        steps = np.arange(way[-1], max(-1.0, way[-1] - 600.0), -16.0)
+        spots = list(zip(np.interp(steps, way, xs[good]), np.interp(steps, way, ys[good]), strict=True))
+        reach = 8.0
+    else:
+        order = good[np.argsort(np.abs(good - good[len(good) // 2]), kind="stable")][:24]
+        spots = list(zip(xs[order], ys[order], strict=True))
+        reach = (mark.size / 2 if isinstance(mark, Points) else 4) + 7.0
+    candidates = [
+        box
+        for far in (reach, reach + 8, reach + 20)
+        for a, b in spots
+        for box in around(float(a), float(b), wide, high, far)
+    ]
+    if isinstance(mark, Line):
+        a, b = (float(value) for value in spots[0])
+        candidates.insert(0, Box(a + wide / 2 + 10, b, wide, high))
+    place, free = ground.choose(candidates)
+    colour = ROLES[mark.role].colour
+    return [inside(text, candidates[place], cell, size, colour, f"label {mark.name}", **behind(free))]
+
+
+def around(x: float, y: float, wide: float, high: float, reach: float) -> list[Box]:
+    """Return places for words round a point, the nearest sides first."""
+    across, up = wide / 2 + reach, high / 2 + reach
+    near_across, near_up = wide / 2 + 0.7 * reach, high / 2 + 0.7 * reach
+    return [
+        Box(x, y - up, wide, high),
+        Box(x, y + up, wide, high),
+        Box(x + across, y, wide, high),
+        Box(x - across, y, wide, high),
+        *(Box(x + i * near_across, y + j * near_up, wide, high) for i in (1, -1) for j in (-1, 1)),
+    ]
+
+
+def behind(free: float) -> Spec:
+    """Return paper behind words that have to stand on a curve, a bar or a point."""
+    return {"bgcolor": PAPER, "borderpad": 1} if free < 0 else {}
 
 
 def point_texts(mark: Points, cell: Cell, size: Size, ground: Ground) -> list[Spec]:
@@ -557,26 +585,21 @@ def point_texts(mark: Points, cell: Cell, size: Size, ground: Ground) -> list[Sp
         if not text or not (math.isfinite(a) and math.isfinite(b)) or len(out) >= 60:
             continue
         wide, high = text_width(text, size.text), size.text * 1.1
-        reach = mark.size / 2 + 4
-        boxes = [
-            Box(a + reach + wide / 2, b, wide, high),
-            Box(a - reach - wide / 2, b, wide, high),
-            Box(a, b + reach + high / 2, wide, high),
-            Box(a, b - reach - high / 2, wide, high),
-        ]
-        anchors = [("left", "middle"), ("right", "middle"), ("center", "bottom"), ("center", "top")]
-        shifts = [(reach, 0), (-reach, 0), (0, reach), (0, -reach)]
+        boxes = [box for far in (4.0, 10.0) for box in beside(a, b, wide, high, mark.size / 2 + far)]
+        # over the top edge if need be, but never on the line of the x axis
         free = [
-            place
+            (ground.clearance(box, over=8) if box.y > high / 2 else -1.0, place)
             for place, box in enumerate(boxes)
             if box.inside(cell.width, cell.height, over=8) and not any(box.overlaps(other) for other in ground.boxes)
         ]
         if not free:
             continue
-        # a place that no curve crosses, if there is one
-        place = next((place for place in free if ground.clearance(boxes[place], over=8) >= 1), free[0])
-        ground.boxes.append(boxes[place])
-        (xanchor, yanchor), (right, up) = anchors[place], shifts[place]
+        # the first place that no curve crosses, or the one with the most room
+        room, place = next((one for one in free if one[0] >= 2), max(free, key=lambda one: (one[0], -one[1])))
+        spot = boxes[place]
+        ground.boxes.append(spot)
+        right, up = np.sign(spot.x - a), np.sign(spot.y - b)
+        xanchor, yanchor = SIDES[int(right)], LEVELS[int(up)]
         out.append(
             note(
                 text,
@@ -589,11 +612,22 @@ def point_texts(mark: Points, cell: Cell, size: Size, ground: Ground) -> list[Sp
                 yref=f"{cell.axes[1]} domain",
                 xanchor=xanchor,
                 yanchor=yanchor,
-                xshift=right,
-                yshift=up,
+                xshift=spot.x - a - right * wide / 2,
+                yshift=spot.y - b - up * high / 2,
+                **behind(room),
             )
         )
     return out
+
+
+SIDES = {1: "left", -1: "right", 0: "center"}
+LEVELS = {1: "bottom", -1: "top", 0: "middle"}
+
+
+def beside(x: float, y: float, wide: float, high: float, reach: float) -> list[Box]:
+    """Return places for the name of a single point: beside it, above, below, and on the slant."""
+    below, above, right, left, *slanted = around(x, y, wide, high, reach)
+    return [right, left, above, below, *slanted]
 
 
 def spread_name(mark: Spread, cell: Cell, size: Size, ground: Ground) -> list[Spec]:
@@ -602,36 +636,63 @@ def spread_name(mark: Spread, cell: Cell, size: Size, ground: Ground) -> list[Sp
     _, floors = cell.pixels(cell.x.places(mark.x), numbers(mark.low))
     floors = np.where(np.isnan(floors) & np.isfinite(tops), 0.0, floors)
     label = mark.label or ""
+    zone = zone_name(mark, cell, size, ground, xs, tops, floors)
+    if zone:
+        return zone
     best: tuple[float, str, Box] | None = None
     for text in dict.fromkeys((label, label.replace("<br>", " "))):
         wide, high = block_width(text, size.text), block_height(text, size.text)
-        for at in np.linspace(wide / 2 + 6, cell.width - wide / 2 - 6, 41).tolist():
-            top, floor = (float(np.interp(at, xs, edge, left=np.nan, right=np.nan)) for edge in (tops, floors))
-            if not (math.isfinite(top) and math.isfinite(floor)):
+        for at in np.linspace(wide / 2 + 6, cell.width - wide / 2 - 6, 25).tolist():
+            if best is not None and best[0] > 9:
+                break
+            ends = np.array([at - wide / 2, at, at + wide / 2])
+            top = min(float(np.interp(ends, xs, tops, left=np.nan, right=np.nan).min()), cell.height)
+            floor = max(float(np.interp(ends, xs, floors, left=np.nan, right=np.nan).max()), 0.0)
+            if not top - floor > high:
                 continue
-            top, floor = min(top, cell.height), max(floor, 0.0)
-            edges = [float(np.interp(at, a, b)) for a, b in ground.curves if a[0] <= at <= a[-1]]
-            edges = sorted({floor, top, *(edge for edge in edges if floor < edge < top)})
-            for lower, upper in (edges[-2:], edges[:2]) if len(edges) > 1 else ():
-                box = Box(at, (lower + upper) / 2, wide, high)
+            for share in (1.0, 0.0, 0.5, 0.75, 0.25):
+                slack = max((top - floor - high) / 2 - 6, 0.0)
+                box = Box(at, (top + floor) / 2 + (2 * share - 1) * slack, wide, high)
                 # enough room is enough: then the earlier of two places
-                room = min(upper - lower - high, 12.0) - 0.01 * at / cell.width
-                if (best is None or room > best[0]) and not any(box.overlaps(other) for other in ground.boxes):
+                room = min(ground.clearance(box), 10.0) - 0.5 * at / cell.width
+                if best is None or room > best[0]:
                     best = room, text, box
-    if best is None:
-        return []
-    room, text, spot = best
-    if room < -0.5 * size.text:
+    if best is None or best[0] < 1:
         # the band is thinner than its name: beside it, then, rather than on it
-        spot = outside(label.replace("<br>", " "), xs, tops, floors, cell, size, ground)
-        return [inside(label.replace("<br>", " "), spot, cell, size, ROLES[mark.role].colour, f"label {mark.name}")]
+        text = label.replace("<br>", " ")
+        spot, free = outside(text, xs, tops, floors, cell, size, ground)
+        colour = ROLES[mark.role].colour
+        return [inside(text, spot, cell, size, colour, f"label {mark.name}", **behind(free))]
+    _, text, spot = best
     ground.boxes.append(spot)
     return [inside(text, spot, cell, size, INK, f"label {mark.name}")]
 
 
+def zone_name(
+    mark: Spread, cell: Cell, size: Size, ground: Ground, xs: FloatArray, tops: FloatArray, floors: FloatArray
+) -> list[Spec]:
+    """Name a zone, a band from the bottom of the panel to its top, at its upper edge; nothing for other bands."""
+    good = np.isfinite(tops) & np.isfinite(floors)
+    if not good.any() or floors[good].max() > 1 or tops[good].min() < cell.height - 1:
+        return []
+    left, right = max(float(xs[good].min()), 0.0), min(float(xs[good].max()), cell.width)
+    label = mark.label or ""
+    options = [
+        (text, Box(min(max((left + right) / 2, wide / 2 + 2), cell.width - wide / 2 - 2), level, wide, high))
+        for row in range(6)
+        for text in dict.fromkeys((label, label.replace(" ", "<br>")))
+        for wide, high in [(block_width(text, size.text), block_height(text, size.text))]
+        for level in (cell.height - high / 2 - 3 - row * size.text * LINE_HEIGHT,)
+        if wide < right - left + 12 or " " not in label or "<br>" in text
+    ]
+    place, free = ground.choose([box for _, box in options], enough=3.0)
+    text, spot = options[place]
+    return [inside(text, spot, cell, size, INK, f"label {mark.name}", **behind(free))]
+
+
 def outside(
     text: str, xs: FloatArray, tops: FloatArray, floors: FloatArray, cell: Cell, size: Size, ground: Ground
-) -> Box:
+) -> tuple[Box, float]:
     """Find a place for a name just above or below a band."""
     wide, high = block_width(text, size.text), block_height(text, size.text)
     boxes = []
@@ -639,7 +700,8 @@ def outside(
         ends = np.array([at - wide / 2, at, at + wide / 2])
         top, floor = float(np.interp(ends, xs, tops).max()), float(np.interp(ends, xs, floors).min())
         boxes += [Box(at, floor - high / 2 - 6, wide, high), Box(at, top + high / 2 + 6, wide, high)]
-    return boxes[ground.best(boxes)]
+    place, free = ground.choose(boxes)
+    return boxes[place], free
 
 
 # ---------------------------------------------------------------- maps
@@ -649,7 +711,7 @@ def map_words(mark: HeatMap, cell: Cell, size: Size) -> list[Spec]:
     """Name the levels on their lines, stepped along a diagonal, the regions in words, and the visitor's dot."""
     if mark.cells:
         return []
-    behind = {"bgcolor": PAPER, "borderpad": 2}
+    paper = {"bgcolor": PAPER, "borderpad": 2}
     out: list[Spec] = []
     x, y = cell.x.share(numbers(mark.x)), cell.y.share(numbers(mark.y))
     classes = class_numbers(np.asarray(mark.z, dtype=np.float64), mark.levels)
@@ -677,13 +739,13 @@ def map_words(mark: HeatMap, cell: Cell, size: Size) -> list[Spec]:
         if found is None:
             continue
         taken.append(found)
-        out.append(inside(text, found, cell, size, INK, f"level {text}", **behind))
+        out.append(inside(text, found, cell, size, INK, f"level {text}", **paper))
     for lines, where, shade in regions:
         light = shade < 0.62 * (count + 1)
         dark = shade >= 0.85 * (count + 1)
         out.append(
             inside(f"<b>{lines}</b>", where, cell, size, PAPER if dark else INK, f"region {plain(lines)}")
-            | ({} if light or dark else behind)
+            | ({} if light or dark else paper)
         )
     if mark.you is not None:
         out.append(
@@ -696,7 +758,7 @@ def map_words(mark: HeatMap, cell: Cell, size: Size) -> list[Spec]:
                 "xanchor": "right" if spot_right(mark.you[0], cell) else "left",
                 "yanchor": "middle",
                 "xshift": -11 if spot_right(mark.you[0], cell) else 11,
-                **behind,
+                **paper,
             }
         )
     return out
@@ -747,10 +809,17 @@ def references(panel: Panel, cell: Cell, size: Size, ground: Ground) -> tuple[li
     """Draw the visitor's own value and the horizontal reference lines, with their words in free places."""
     words: list[Spec] = []
     shapes: list[Spec] = []
-    for level, text in panel.level_lines:
-        share = float(cell.y.share(np.array([level]))[0])
-        if not 0 <= share <= 1:
-            continue
+    both = np.array([0.0, 1.0])
+    levels = [(level, text, float(cell.y.share(np.array([level]))[0])) for level, text in panel.level_lines]
+    levels = [(level, text, share) for level, text, share in levels if 0 <= share <= 1]
+    upright = (*(() if panel.here is None else (panel.here,)), *panel.marked) if cell.x.scale != "category" else ()
+    places = [(value, text, float(cell.x.share(np.array([value], dtype=np.float64))[0])) for value, text in upright]
+    places = [one for one in places if math.isfinite(one[2]) and -0.001 <= one[2] <= 1.001]
+    for _, _, share in levels:
+        ground.curve(both * cell.width, np.full(2, share * cell.height))
+    for _, _, share in places:
+        ground.curve(np.full(2, share * cell.width), both * cell.height)
+    for level, text, share in levels:
         shapes.append(
             {
                 "type": "line",
@@ -767,35 +836,34 @@ def references(panel: Panel, cell: Cell, size: Size, ground: Ground) -> tuple[li
         )
         if not text:
             continue
-        wide, high = text_width(text, size.text), size.text * 1.25
+        wide, high = text_width(text, size.text), size.text * 1.1
         base = share * cell.height
         boxes = [
             Box(cell.width * at + (wide / 2 + 4) * (1 - 2 * at), base + side * (high / 2 + off), wide, high)
-            for off in (2, 7)
-            for side in (1, -1)
+            for off in (4, 8)
             for at in (1.0, 0.0, 0.5, 0.75, 0.25)
+            for side in (1, -1)
         ]
-        spot = boxes[ground.best(boxes)]
-        words.append(inside(text, spot, cell, size, SOFT, f"level {text}"))
-    upright = (*(() if panel.here is None else (panel.here,)), *panel.marked) if cell.x.scale != "category" else ()
-    for value, text in upright:
-        share = float(cell.x.share(np.array([value], dtype=np.float64))[0])
-        if math.isfinite(share) and -0.001 <= share <= 1.001:
-            wide, high = text_width(text, size.text), size.text * 1.25
-            options = [(left, top) for top in (False, True) for left in (share > 0.75, share <= 0.75)]
-            boxes = [
-                Box(
-                    share * cell.width + (-1 if left else 1) * (wide / 2 + 6),
-                    cell.height - high / 2 if top else high / 2,
-                    wide,
-                    high,
-                )
-                for left, top in options
-            ]
-            left, top = options[ground.best(boxes)]
-            shape, label = here(
-                value, text, log=cell.x.scale == "log", size=size.text, axes=cell.axes, left=left, top=top
-            )
-            shapes.append(shape)
-            words.append(label)
+        place, free = ground.choose(boxes, enough=3.9)
+        words.append(inside(text, boxes[place], cell, size, SOFT, f"level {text}", **behind(free)))
+    for value, text, share in places:
+        sides = (share > 0.75, share <= 0.75)
+        options = [
+            (said, left, up)
+            for said in dict.fromkeys((text, wrapped(text, max(len(text) * 2 // 3, 6))))
+            for up in HERE_LEVELS
+            for left in sides
+        ]
+        boxes = []
+        for said, left, up in options:
+            wide, high = block_width(said, size.text), block_height(said, size.text)
+            away = (-1 if left else 1) * (wide / 2 + 6)
+            boxes.append(Box(share * cell.width + away, high / 2 + up * max(cell.height - high, 0.0), wide, high))
+        place, free = ground.choose(boxes)
+        said, left, up = options[place]
+        shape, label = here(
+            value, said, log=cell.x.scale == "log", size=size.text, axes=cell.axes, left=left, height=up
+        )
+        shapes.append(shape)
+        words.append(label | behind(free))
     return words, shapes

@@ -723,14 +723,14 @@ def here(
     size: int = 14,
     axes: tuple[str, str] = ("x", "y"),
     left: bool = False,
-    top: bool = False,
+    height: float = 0.0,
 ) -> tuple[Spec, Spec]:
     """Mark the visitor's own value: a dotted vertical line and words beside it.
 
     Returns
     -------
     tuple
-        The line (a shape) and the words (an annotation); ``left`` and ``top`` say where the words stand.
+        The line (a shape) and the words (an annotation); ``left`` and ``height`` (a share) say where the words stand.
     """
     shape = {
         "type": "line",
@@ -747,13 +747,14 @@ def here(
     words = note(
         text,
         math.log10(x) if log else x,
-        1 if top else 0,
+        height,
         size,
         name="here",
         xref=axes[0],
         yref=f"{axes[1]} domain",
         xanchor="right" if left else "left",
-        yanchor="top" if top else "bottom",
+        align="right" if left else "left",
+        yanchor="top" if height >= 1 else "bottom" if height <= 0 else "middle",
         xshift=-6 if left else 6,
     )
     return shape, words
