@@ -468,7 +468,7 @@ def discrete_estimate(
         notes.append(f"Unmixing gave {reason}; the table was left as it is.")
     if constrained:
         flags.append("constrained")
-        if impossible:
+        if impossible and not np.array_equal(channel.matrix, np.eye(channel.levels)):  # without noise nothing was unmixed
             notes.append(f"Unmixing gave {reason}, so the most likely possible table is used instead.")
     if pseudo_count:
         flags.append("pseudo-count")
