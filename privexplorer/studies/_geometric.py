@@ -107,7 +107,6 @@ def radial(function: Function, x: FloatArray) -> FloatArray:
 class Average(Record):
     """What is averaged: a functional E f(·, μ), its weights r, and the law of the private X."""
 
-    plane: ClassVar[bool] = False
     words: ClassVar[str]
     short: ClassVar[str]
     paths: ClassVar[str]
@@ -122,30 +121,13 @@ class Average(Record):
         """Draw X, (size,) or (size, 2)."""
         raise NotImplementedError
 
-    def public(self, size: int, rng: np.random.Generator) -> FloatArray | None:
-        """Draw the public ends of the paths, where there are any."""
-        return None
-
-    def along(self, mu: Function, w: FloatArray) -> FloatArray:
-        """Return f for paths with public ends, (size,)."""
-        raise NotImplementedError
-
-    def at_x(self, mu: Function, x: FloatArray) -> FloatArray:
-        """Return f for functionals that read X, (size,)."""
-        raise NotImplementedError
-
-    def left(self, mu: Function, x: FloatArray) -> FloatArray:
-        """Return what is averaged in words; f itself unless another form is easier to read."""
-        return self.at_x(mu, x)
-
     def weight(self, x: FloatArray) -> FloatArray:
         """Return the weights r(x)."""
         raise NotImplementedError
 
     def value(self, mu: Function) -> float:
         """Return E f."""
-        x, share = self.nodes()
-        return float(np.sum(share * self.left(mu, x)))
+        raise NotImplementedError
 
     def weighted(self, mu: Function) -> float:
         """Return E r(X) μ(X)."""
@@ -168,14 +150,68 @@ class Average(Record):
         raise NotImplementedError
 
 
-class Rays(Average):
+class OverPaths(Average):
+    """Integrals of μ along paths in the plane whose public ends are drawn beside X."""
+
+    def public(self, size: int, rng: np.random.Generator) -> FloatArray:
+        """Draw the public ends of the paths."""
+        raise NotImplementedError
+
+    def along(self, mu: Function, w: FloatArray) -> FloatArray:
+        """Return f for paths with public ends, (size,)."""
+        raise NotImplementedError
+
+    def ends(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Where the paths begin and end, two (size, 2) arrays."""
+        raise NotImplementedError
+
+
+class AtPoints(Average):
+    """Averages of something that μ does near X, a number."""
+
+    def density(self, x: FloatArray) -> FloatArray:
+        """Density of X."""
+        raise NotImplementedError
+
+    def at_x(self, mu: Function, x: FloatArray) -> FloatArray:
+        """Return f, (size,)."""
+        raise NotImplementedError
+
+    def left(self, mu: Function, x: FloatArray) -> FloatArray:
+        """Return what is averaged in words; f itself unless another form is easier to read."""
+        return self.at_x(mu, x)
+
+    def value(self, mu: Function) -> float:
+        """Return E f."""
+        x, share = self.nodes()
+        return float(np.sum(share * self.left(mu, x)))
+
+
+class KnownWeight(AtPoints):
+    """Averages of the outcome with weights that are known and need no fit; X lies evenly between 0 and 1 (E7)."""
+
+    reaches: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def density(self, x: FloatArray) -> FloatArray:
+        """Density of X."""
+        return np.where((x >= 0) & (x <= 1), 1.0, 0.0)
+
+    def nodes(self) -> tuple[FloatArray, FloatArray]:
+        """Nodes on the range."""
+        return pieces(0.0, 1.0)
+
+    def sample(self, size: int, rng: np.random.Generator) -> FloatArray:
+        """Draw X, (size,)."""
+        return rng.random(size)
+
+
+class Rays(OverPaths):
     """Integrals of μ along rays from near the origin, through random public points (Ex. 5)."""
 
     kind: Literal["rays"] = "rays"
     title: ClassVar[str] = "Along rays"
     formula: ClassVar[str] = r"E\int_{t_0}^{t_1}\mu(tW)\,\|W\|\,dt"
     source: ClassVar[str] = "Ex. 5"
-    plane: ClassVar[bool] = True
     words: ClassVar[str] = "integral along a ray"
     short: ClassVar[str] = "along rays"
     paths: ClassVar[str] = "rays"
@@ -234,14 +270,13 @@ class Rays(Average):
         return self.low * w, self.high * w
 
 
-class Lines(Average):
+class Lines(OverPaths):
     """Integrals of μ along the line between two random public points (Ex. 6)."""
 
     kind: Literal["lines"] = "lines"
     title: ClassVar[str] = "Along lines"
     formula: ClassVar[str] = r"E\int_0^1\mu\big((1-t)W_b+tW_e\big)\,\|W_e-W_b\|\,dt"
     source: ClassVar[str] = "Ex. 6"
-    plane: ClassVar[bool] = True
     words: ClassVar[str] = "integral along a line"
     short: ClassVar[str] = "along lines"
     paths: ClassVar[str] = "lines"
@@ -303,7 +338,7 @@ class Lines(Average):
         return float(curve_integral(mu, controls).mean()), float(off.max())
 
 
-class Slope(Average):
+class Slope(AtPoints):
     """Average of the slope of μ over a step (Ex. 4)."""
 
     kind: Literal["slope"] = "slope"
@@ -390,7 +425,7 @@ class Slope(Average):
         return self.verdict.sentence
 
 
-class Middle(Average):
+class Middle(KnownWeight):
     """The slope of μ on a bounded range, weighted towards the middle: a known weight on the outcome (Ex. 7)."""
 
     kind: Literal["middle"] = "middle"
@@ -400,19 +435,6 @@ class Middle(Average):
     words: ClassVar[str] = "slope weighted by 6x(1 − x)"
     short: ClassVar[str] = "weighted slope"
     paths: ClassVar[str] = "slopes"
-    reaches: ClassVar[tuple[float, float]] = (0.0, 1.0)
-
-    def density(self, x: FloatArray) -> FloatArray:
-        """Density of X."""
-        return np.where((x >= 0) & (x <= 1), 1.0, 0.0)
-
-    def nodes(self) -> tuple[FloatArray, FloatArray]:
-        """Nodes on the range."""
-        return pieces(0.0, 1.0)
-
-    def sample(self, size: int, rng: np.random.Generator) -> FloatArray:
-        """Draw X, (size,)."""
-        return rng.random(size)
 
     def at_x(self, mu: Function, x: FloatArray) -> FloatArray:
         """Return b μ."""
@@ -432,7 +454,7 @@ class Middle(Average):
         return "The weight is known and bounded, so the average is regular and nothing has to be fitted."
 
 
-class Discount(Average):
+class Discount(KnownWeight):
     """Outcomes discounted by a rate that depends on the private value (Ex. 8)."""
 
     kind: Literal["discount"] = "discount"
@@ -442,22 +464,9 @@ class Discount(Average):
     words: ClassVar[str] = "discounted outcome"
     short: ClassVar[str] = "discounted"
     paths: ClassVar[str] = "discounts"
-    reaches: ClassVar[tuple[float, float]] = (0.0, 1.0)
     rate: Annotated[float, Number] = field(
         1.0, "Largest discount rate c", "The rate is c x², from 0 to c over the range of x.", key="rate", ge=0, le=10
     )
-
-    def density(self, x: FloatArray) -> FloatArray:
-        """Density of X."""
-        return np.where((x >= 0) & (x <= 1), 1.0, 0.0)
-
-    def nodes(self) -> tuple[FloatArray, FloatArray]:
-        """Nodes on the range."""
-        return pieces(0.0, 1.0)
-
-    def sample(self, size: int, rng: np.random.Generator) -> FloatArray:
-        """Draw X, (size,)."""
-        return rng.random(size)
 
     def at_x(self, mu: Function, x: FloatArray) -> FloatArray:
         """Return the discounted mean."""
@@ -500,10 +509,10 @@ class Score:
 def score(average: AnyAverage, mu: Function, x: FloatArray) -> Score:
     """Evaluate the influence function at points."""
     a = average.weight(x)
-    if isinstance(average, Middle | Discount):
+    if isinstance(average, KnownWeight):
         return Score(a, np.zeros_like(a))
     c = -a * mu(x)
-    return Score(a, c if average.plane else c + average.at_x(mu, x))
+    return Score(a, c if isinstance(average, OverPaths) else c + average.at_x(mu, x))
 
 
 def parts_of(
@@ -550,6 +559,7 @@ __all__ = [
     "Function",
     "Lines",
     "Middle",
+    "OverPaths",
     "Rays",
     "Score",
     "Slope",

@@ -14,7 +14,7 @@ from pydantic import Field
 from privexplorer import predictability as pr
 from privexplorer.arrays import FloatArray
 from privexplorer.data import Tables
-from privexplorer.records import Number, Scenario, field
+from privexplorer.records import Number, Record, Scenario, field
 from privexplorer.studies._asking import questions_of
 from privexplorer.studies._predictability import (
     ASSUMPTIONS,
@@ -56,27 +56,13 @@ GAIN = "realised gain"
 FORWARD, REVERSE = "in this order", "in the reverse order"
 
 
-class NothingMore(Published):
+class NothingMore(Record):
     """No further release."""
 
     kind: Literal["none"] = "none"
     title: ClassVar[str] = "Nothing"
     formula: ClassVar[str] = r"\varnothing"
     source: ClassVar[str] = "predictability, Thm A.11"
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """No column."""
-        return ()
-
-    @property
-    def words(self) -> str:
-        """Name it."""
-        return "nothing"
-
-    def record(self, table: pr.Table) -> pr.ReleaseRecord:
-        """Return nothing that could be used: such a release is left out."""
-        raise NotImplementedError
 
 
 First = Annotated[
@@ -130,7 +116,7 @@ class CompositionLedgerScenario(Scenario):
 
     def releases(self) -> tuple[Published, ...]:
         """Return what is published, in order."""
-        slots: tuple[Published, ...] = (self.first, self.second, self.third, self.fourth)
+        slots: tuple[Published | NothingMore, ...] = (self.first, self.second, self.third, self.fourth)
         return tuple(one for one in slots if not isinstance(one, NothingMore))
 
 

@@ -18,7 +18,7 @@ from privexplorer.simulation import block_rng
 from privexplorer.studies import _effects as effects
 from privexplorer.studies import _geometric as geometric
 from privexplorer.studies._effects import KeepProbability
-from privexplorer.studies._geometric import AverageChoice, Discount, Field2, Lines, Middle, Rays, Slope
+from privexplorer.studies._geometric import AverageChoice, Discount, Field2, Lines, Middle, OverPaths, Rays, Slope
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
 from privexplorer.studies.chart import Axis, Chart, HeatMap, Line, Mark, Panel
 from privexplorer.studies.result import Card, Formula, Note, Result, tidy
@@ -142,16 +142,16 @@ class GeometricTargets(Study[GeometricTargetsScenario]):
         here = geometric.score(average, mu, x)
         cost = None
         if average.holds:
-            rng = block_rng(0, 0, 3)
-            w = average.public(4_000, rng)
-            public = 0.0 if w is None else float(np.var(average.along(mu, w)))
+            public = 0.0
+            if isinstance(average, OverPaths):
+                public = float(np.var(average.along(mu, average.public(4_000, block_rng(0, 0, 3)))))
             cost = geometric.parts_of((share, here, mean), (share, here), scenario.spread, public)
-        if average.plane:
+        if isinstance(average, OverPaths):
             across, up = np.meshgrid(GRID, GRID)
             points = np.stack([across.reshape(-1), up.reshape(-1)], axis=1)
         else:
             points = np.linspace(*average.reaches, CURVE)
-        size = (GRID.size, GRID.size) if average.plane else (CURVE,)
+        size = (GRID.size, GRID.size) if isinstance(average, OverPaths) else (CURVE,)
         return Prepared(
             average, scenario.shape, scenario.spread, scenario.keep, scenario.seed, value,
             float(np.sum(share * weight * mean)), float(np.sum(share * weight**2)),
@@ -166,9 +166,8 @@ class GeometricTargets(Study[GeometricTargetsScenario]):
         x, other = average.sample(BLOCK, rng), average.sample(BLOCK, rng)
         y = mu(x) + prepared.spread * rng.standard_normal(BLOCK)
         kept = rng.random(BLOCK) < prepared.keep
-        z = np.where(kept[:, None] if average.plane else kept, x, other)
-        w = average.public(BLOCK, rng)
-        along = average.left(mu, x) if w is None else average.along(mu, w)
+        z = np.where(kept[:, None] if isinstance(average, OverPaths) else kept, x, other)
+        along = average.along(mu, average.public(BLOCK, rng)) if isinstance(average, OverPaths) else average.left(mu, x)
         by_weight = average.weight(x) * mu(x)
         if not average.exists:
             private = np.full(BLOCK, np.nan)
@@ -176,7 +175,7 @@ class GeometricTargets(Study[GeometricTargetsScenario]):
             at = geometric.score(average, mu, z)
             slope, level = prepared.noise_mean
             private = (at.a * y + at.c) / prepared.keep - (1 / prepared.keep - 1) * (slope * y + level)
-            if w is not None:
+            if isinstance(average, OverPaths):
                 private = private + along
         return np.stack([along, by_weight, private], axis=1)[:, :, None]
 
@@ -202,7 +201,7 @@ class GeometricTargets(Study[GeometricTargetsScenario]):
         """Rows of the picture: a few paths, and curves where X is a number."""
         average, mu = prepared.average, geometric.regression(prepared.shape)
         rng = block_rng(prepared.seed, 0, SHOWN)
-        if average.plane:
+        if isinstance(average, Rays | Lines):
             begin, end = average.ends(average.public(scenario.paths, rng))
             both = np.stack([begin, end], axis=1).reshape(-1, 2)
             radius = average.x_std * math.sqrt(2 * math.log(2))
@@ -428,7 +427,7 @@ class GeometricTargets(Study[GeometricTargetsScenario]):
         scenario: Any = result.scenario
         if view == "sides":
             return self.sides(result)
-        if scenario.average.plane:
+        if isinstance(scenario.average, OverPaths):
             return self.map(result, view)
         return self.curve(result, view)
 
