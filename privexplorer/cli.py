@@ -239,7 +239,7 @@ def _say(sentence: str) -> None:
 
 
 def find_app() -> Path:
-    """Find the app's script: in the checkout first, else inside the installed package.
+    """Find what starts the app (``serve.py``): in the checkout first, else inside the installed package.
 
     Raises
     ------
@@ -248,9 +248,9 @@ def find_app() -> Path:
     """
     package = Path(privexplorer.__file__).parent
     checkout = package.parent
-    if (checkout / "pyproject.toml").is_file() and (checkout / "app.py").is_file():
-        return checkout / "app.py"
-    if (inside := package / "_app" / "app.py").is_file():
+    if (checkout / "pyproject.toml").is_file() and (checkout / "serve.py").is_file():
+        return checkout / "serve.py"
+    if (inside := package / "_app" / "serve.py").is_file():
         return inside
     raise DataError("This installation lacks the app; install the package again.")
 
@@ -280,7 +280,7 @@ def _app(words: list[str]) -> int:
     try:
         server.main(["run", str(app), *words], prog_name="privexplorer", standalone_mode=False)
     except Exception as error:
-        if type(error).__name__ == "Abort":  # Ctrl-C before the server had its own way to stop
+        if type(error).__name__ == "Abort":  # Ctrl-C
             raise KeyboardInterrupt from None
         if not hasattr(error, "format_message"):
             raise

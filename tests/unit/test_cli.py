@@ -428,14 +428,14 @@ def test_a_bug_stays_visible(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -
 def test_app_is_found_in_the_checkout_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import privexplorer
 
-    assert cli.find_app() == Path(privexplorer.__file__).parents[1] / "app.py"
+    assert cli.find_app() == Path(privexplorer.__file__).parents[1] / "serve.py"
     package = tmp_path / "site" / "privexplorer"
     (package / "_app").mkdir(parents=True)
-    (package / "_app" / "app.py").touch()
-    (tmp_path / "site" / "app.py").touch()  # somebody else's
+    (package / "_app" / "serve.py").touch()
+    (tmp_path / "site" / "serve.py").touch()  # somebody else's
     monkeypatch.setattr(privexplorer, "__file__", str(package / "__init__.py"))
-    assert cli.find_app() == package / "_app" / "app.py"
-    (package / "_app" / "app.py").unlink()
+    assert cli.find_app() == package / "_app" / "serve.py"
+    (package / "_app" / "serve.py").unlink()
     with pytest.raises(cli.DataError, match=r"lacks the app; install the package again\.$"):
         cli.find_app()
 
@@ -675,4 +675,4 @@ def test_app_answers(tmp_path: Path) -> None:
             assert listening == ["127.0.0.1"]
         finally:
             process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        assert process.wait(20) == 130  # as said in the help of the command line

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -26,7 +27,7 @@ def test_wheel_starts_elsewhere(tmp_path: Path) -> None:
     home = tmp_path / "elsewhere"
     with zipfile.ZipFile(wheel) as packed:
         packed.extractall(home)
-    for part in ("app.py", "pages/home.py", "assets/logo.svg", ".streamlit/config.toml"):
+    for part in ("app.py", "serve.py", "pages/home.py", "assets/logo.svg", ".streamlit/config.toml"):
         assert (home / "privexplorer" / "_app" / part).exists(), part
     port = free_port()
     code = (
@@ -52,6 +53,13 @@ def test_wheel_starts_elsewhere(tmp_path: Path) -> None:
                 except OSError:
                     time.sleep(0.25)
             assert answer == b"ok", (tmp_path / "log").read_text()[-2000:]
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/entropy", timeout=20) as page:
+                script = re.search(r"<\./([^>]+)>; rel=modulepreload", page.headers["Link"])
+            assert script, "a page with a chart names the chart's script"
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/{script[1]}", timeout=20) as chart:
+                assert "javascript" in chart.headers["Content-Type"]
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/about", timeout=20) as page:
+                assert page.headers["Link"] is None
         finally:
             process.terminate()
             process.wait(20)
