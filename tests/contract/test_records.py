@@ -5,6 +5,7 @@ Run with ``-s`` to read all sentences once.
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import pickle
@@ -159,6 +160,18 @@ def test_records_are_quick_to_make_copy_and_keep() -> None:
             setattr(scenario, next(iter(type(scenario).model_fields)), None)
         with pytest.raises(ParameterError, match=r"^The scenario must be written as JSON; the text is not\.$"):
             type(scenario).model_validate_json("{")
+
+
+def test_every_choice_is_whole() -> None:
+    """What can be chosen does all that its base promises: nothing of it ends in "not implemented"."""
+    chosen = [cls for cls in CLASSES if "kind" in cls.model_fields and not cls.__subclasses__()]
+    assert len(chosen) > 100
+    for cls in chosen:
+        for name in dir(cls):
+            member = inspect.getattr_static(cls, name, None)
+            member = getattr(member, "fget", getattr(member, "__func__", member))
+            code = getattr(member, "__code__", None)
+            assert code is None or "NotImplementedError" not in code.co_names, (cls, name)
 
 
 @ids
