@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -150,12 +150,20 @@ def axes(chart: Chart, panel: Panel, cell: Cell, size: Size, laid: Sequence[Cell
     own_x = any(other.x is not None for other in chart.panels)
     own_y = not chart.shared_y or any(other.y is not None for other in chart.panels)
     title = x_title(x, size, cell.width) if own_x or cell.lowest else ""
+    across_panels = [panel] if own_x else chart.panels
+    along_panels = [panel] if own_y else chart.panels
     across = (
         x_axis(title, size)
-        | scale(x, cell.x, narrow, category_ticks(cell, size) if cell.x.scale == "category" else ())
+        | scale(
+            x,
+            cell.x,
+            narrow,
+            whole(across_panels, "x"),
+            category_ticks(cell, size) if cell.x.scale == "category" else (),
+        )
         | {"domain": list(cell.x_domain), "anchor": cell.axes[1]}
     )
-    upright = y_axis(size) | scale(y, cell.y, cell.height < 150)
+    upright = y_axis(size) | scale(y, cell.y, cell.height < 150, whole(along_panels, "y"))
     upright |= {"domain": list(cell.y_domain), "anchor": cell.axes[0]}
     if any(isinstance(mark, HeatMap) for mark in panel.marks):
         upright |= {"ticks": "outside", "ticklen": 5, "tickcolor": SOFT, "showgrid": False}
@@ -224,7 +232,26 @@ def category_depth(laid: Sequence[Cell], size: Size) -> int:
     return round(max((block_height(text, size.text) for text in texts), default=0) - block_height("", size.text))
 
 
-def scale(axis: Axis, span: Range, few: bool, categories: Sequence[str] = ()) -> Spec:
+def whole(panels: Sequence[Panel], side: Literal["x", "y"]) -> bool:
+    """Whether these panels show counts only along an axis: then ticks between whole numbers would say nothing."""
+    parts = []
+    for panel in panels:
+        for mark in panel.marks:
+            if isinstance(mark, HeatMap | Area | Spread):
+                return False
+            values: Any = mark.x if side == "x" else mark.y
+            if side == "x" and any(isinstance(value, str) for value in values):
+                return False
+            parts.append(numbers(values))
+            errors = getattr(mark, "std_error", None) if isinstance(mark, Line) else getattr(mark, "high", None)
+            if side == "y" and errors is not None:
+                return False
+    values = np.concatenate(parts) if parts else np.zeros(0)
+    values = values[np.isfinite(values)]
+    return bool(values.size and values.max() - values.min() >= 1 and np.all(values == np.round(values)))
+
+
+def scale(axis: Axis, span: Range, few: bool, counts: bool = False, categories: Sequence[str] = ()) -> Spec:
     """Return type, range and ticks of an axis."""
     if span.scale == "category":
         return {
@@ -240,7 +267,7 @@ def scale(axis: Axis, span: Range, few: bool, categories: Sequence[str] = ()) ->
         }
     suffix = axis.unit if axis.unit in SUFFIXES else ""
     make = log_axis if span.scale == "log" else linear_axis
-    return make(span.low, span.high, few, suffix)
+    return make(span.low, span.high, few, suffix, counts)
 
 
 def x_title(axis: Axis, size: Size, room: float) -> str:
@@ -728,6 +755,7 @@ def map_words(mark: HeatMap, cell: Cell, size: Size) -> list[Spec]:
             block_width(lines, size.text),
             block_height(lines, size.text),
         )
+        place = clear_of(place, taken, cell)
         regions.append((lines, place, _class_at(classes, x, y, place.x / cell.width, place.y / cell.height)))
         taken.append(place)
     count = len(mark.levels)
@@ -762,6 +790,16 @@ def map_words(mark: HeatMap, cell: Cell, size: Size) -> list[Spec]:
             }
         )
     return out
+
+
+def clear_of(place: Box, taken: Sequence[Box], cell: Cell) -> Box:
+    """Move a box as little as needed to be clear of others; it stays where it is if no place nearby is free."""
+    steps = [(8.0 * i, 5.0 * j) for i in range(-8, 9) for j in range(-4, 5)]
+    for right, up in sorted(steps, key=lambda step: step[0] ** 2 + 4 * step[1] ** 2):
+        moved = Box(place.x + right, place.y + up, place.width, place.height)
+        if moved.inside(cell.width, cell.height) and not any(moved.overlaps(other) for other in taken):
+            return moved
+    return place
 
 
 def spot_right(x: float, cell: Cell) -> bool:

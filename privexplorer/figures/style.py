@@ -322,7 +322,7 @@ def tick(value: float, power: bool = False) -> str:
     return f"{value:,.{max(0, -exponent + (mantissa != int(mantissa)))}f}"
 
 
-def log_ticks(low: float, high: float, few: bool = False) -> list[float]:
+def log_ticks(low: float, high: float, few: bool = False, whole: bool = False) -> list[float]:
     """Choose the ticks of a log axis: 1-2-5 up to two decades, 1-3 up to three, then powers of ten.
 
     Parameters
@@ -331,10 +331,13 @@ def log_ticks(low: float, high: float, few: bool = False) -> list[float]:
         Ends of the axis, 0 < low < high.
     few : bool
         For a narrow chart: powers of ten, finer only where fewer than two would show.
+    whole : bool
+        For counts: whole numbers only.
     """
     decades = math.log10(high / low)
     first, last = math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1
-    every = 1 if decades <= 7 else 2 if decades <= 14 else math.ceil(decades / 5)
+    single, double = (4.5, 9) if few else (7, 14)
+    every = 1 if decades <= single else 2 if decades <= double else math.ceil(decades / 5)
     ladder: tuple[tuple[float, ...], ...] = ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 8))
     start = 0 if few or decades > 3.1 else 1 if decades > 2.1 else 2 if decades > 0.7 else 3
     for steps in ladder[start:]:
@@ -343,14 +346,17 @@ def log_ticks(low: float, high: float, few: bool = False) -> list[float]:
             for exponent in range(first, last)
             for step in steps
             if exponent % every == 0 and low * 0.999 <= step * 10.0**exponent <= high * 1.001
+            if not whole or math.isclose(step * 10.0**exponent, round(step * 10.0**exponent))
         ]
         if len(values) >= 2:
             return values
+    if whole and 1 <= math.floor(high) <= low + 5:
+        return [float(value) for value in range(math.ceil(low), math.floor(high) + 1)]
     raw = (low, math.sqrt(low * high), high)
     return sorted({float(f"{value:.2g}") for value in raw if low <= float(f"{value:.2g}") <= high})
 
 
-def log_axis(low: float, high: float, few: bool = False, suffix: str = "") -> Spec:
+def log_axis(low: float, high: float, few: bool = False, suffix: str = "", whole: bool = False) -> Spec:
     """Return scale, range and ticks of a log axis; if one tick needs a power of ten, all have it.
 
     Examples
@@ -360,7 +366,7 @@ def log_axis(low: float, high: float, few: bool = False, suffix: str = "") -> Sp
     >>> log_axis(1e-7, 1e-2)["ticktext"][0]
     '10⁻⁷'
     """
-    values = log_ticks(low, high, few)
+    values = log_ticks(low, high, few, whole)
     power = any(value < 9.99e-4 or value > 999_999 for value in values)
     return {
         "type": "log",
@@ -391,8 +397,18 @@ DECIMALS = tuple(
 """All ticks of a linear axis show as many decimals as its step needs, also after zooming in."""
 
 
-def linear_axis(low: float, high: float, few: bool = False, suffix: str = "") -> Spec:
-    """Return scale, range and ticks of a linear axis; zooming in brings finer ticks."""
+def linear_axis(low: float, high: float, few: bool = False, suffix: str = "", whole: bool = False) -> Spec:
+    """Return scale, range and ticks of a linear axis; zooming in brings finer ticks, but none between counts."""
+    if whole and nice_step(high - low, 3 if few else 6) <= 1:
+        return {
+            "type": "linear",
+            "range": [low, high],
+            "tickmode": "linear",
+            "tick0": 0,
+            "dtick": 1,
+            "tickformat": ",d",
+            "ticksuffix": suffix,
+        }
     return {
         "type": "linear",
         "range": [low, high],

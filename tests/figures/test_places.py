@@ -9,6 +9,7 @@ import pytest
 
 from privexplorer.figures import draw, style
 from privexplorer.figures.placing import Box, Ground
+from privexplorer.studies import catalogue
 from privexplorer.studies.chart import Axis, Bars, Chart, Line, Panel, Points, Spread
 
 HEIGHT = 316
@@ -50,18 +51,14 @@ def crossed(figure, trace_name: str, name: str, compact: bool) -> bool:
     return bool(((x > left) & (x < right) & (y > bottom) & (y < top)).any())
 
 
-@pytest.mark.parametrize("compact", [False, True])
-def test_a_steep_curve_that_stops_early_is_named_beside_itself(compact):
-    x = np.geomspace(1, 100, 60)
-    steep = np.where(x < 25, np.exp(-((x / 6) ** 2)), np.nan)
-    marks = (
-        Line("private", x, np.full(60, 0.9), "flat", "flat", main=True),
-        Line("attacker", x, steep, "steep", "normal<br>noise"),
-    )
-    axis = Axis("y", "log", low=1e-16, high=2.0)
-    figure = draw(Chart("T", "s", Axis("x", "log"), axis, (Panel(marks),)), compact=compact)
-    for curve in ("flat", "steep"):
-        assert not crossed(figure, curve, "label steep", compact)
+def test_a_steep_curve_that_stops_early_is_named_beside_itself():
+    study = catalogue()["invertibility"]
+    chart = study.chart(study.run(study.scenario()), "spectrum")
+    name = next(mark.name for mark in chart.marks() if isinstance(mark, Line) and mark.role == "attacker")
+    for compact in (False, True):
+        figure = draw(chart, compact=compact)
+        for mark in chart.marks():
+            assert not crossed(figure, mark.name, f"label {name}", compact), mark.name
 
 
 @pytest.mark.parametrize("compact", [False, True])
