@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -122,6 +125,67 @@ def median_of_visits(context: Any, address: str) -> float:
     return statistics.median(times[3:])
 
 
+SEEN = """
+new MutationObserver(() => {
+  const chart = document.querySelector('[data-testid=stPlotlyChart] svg.main-svg');
+  if (!window.chartSeen && chart && chart.getBoundingClientRect().width) window.chartSeen = performance.now();
+}).observe(document, {subtree: true, childList: true, attributes: true});
+"""
+
+
+def undisturbed_visits(address: str, visits: int = 8) -> list[float]:
+    """Seconds until the chart is visible, visit after visit, as the page itself counts them.
+
+    A program that steers the browser asks it for the place in the code of every error, caught or not; the library that
+    draws charts makes such errors when it starts, and finding their places takes most of a second on the machine of the
+    table. No visitor has that. Here the browser gets one script with the page and is asked for the time afterwards.
+    """
+    from websockets.sync.client import connect
+
+    times = []
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        command = ["/usr/bin/chromium", "--headless", *FLAGS, f"--user-data-dir={profile}"]
+        command += ["--remote-debugging-port=0", "about:blank"]
+        browser = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            place = Path(profile) / "DevToolsActivePort"
+            for _ in range(200):
+                if place.exists() and place.read_text():
+                    break
+                time.sleep(0.1)
+            door = f"http://127.0.0.1:{place.read_text().split()[0]}/json"
+            for _ in range(visits):
+                new = urllib.request.Request(f"{door}/new?about:blank", method="PUT")  # noqa: S310
+                with urllib.request.urlopen(new) as answer:  # noqa: S310
+                    tab = json.load(answer)
+                with connect(tab["webSocketDebuggerUrl"], max_size=None) as line:
+                    number = 0
+
+                    def ask(method: str, line: Any = line, **given: Any) -> Any:
+                        nonlocal number
+                        number += 1
+                        line.send(json.dumps({"id": number, "method": method, "params": given}))
+                        while (said := json.loads(line.recv(60))).get("id") != number:
+                            pass
+                        return said["result"]
+
+                    ask("Page.enable")
+                    ask("Page.addScriptToEvaluateOnNewDocument", source=SEEN)
+                    ask("Page.navigate", url=address)
+                    for _ in range(60):
+                        time.sleep(1)
+                        seen = ask("Runtime.evaluate", expression="window.chartSeen || 0")["result"]["value"]
+                        if seen:
+                            break
+                    times.append(seen / 1000)
+                    time.sleep(2)
+                urllib.request.urlopen(f"{door}/close/{tab['id']}").close()  # noqa: S310
+        finally:
+            browser.terminate()
+            browser.wait(20)
+    return times
+
+
 @contextlib.contextmanager
 def bare_page() -> Iterator[str]:
     """Serve the least that Streamlit and Plotly can show: no app can be faster in the same browser."""
@@ -149,9 +213,12 @@ def run() -> list[dict[str, str]]:
         context = visitor_with_a_past(play)
         with bare_page() as bare:
             least = median_of_visits(context, bare)
-        back = median_of_visits(context, f"{server}/entropy")
+        back = statistics.median(undisturbed_visits(f"{server}/entropy")[3:])
+        out.append(row("chart visible, returning visitor", f"{back:.2f} s", "median of 5", "2.5 s", back <= 2.5))
+        steered = median_of_visits(context, f"{server}/entropy")
         against = f"median of 5; a bare Streamlit page with three points {least:.2f} s"
-        out.append(row("chart visible, returning visitor", f"{back:.2f} s", against, "2.5 s", back <= 2.5))
+        what = "chart visible, returning visitor, browser steered by a program"
+        out.append(row(what, f"{steered:.2f} s", against, "2.5 s", steered <= 2.5))
         page = context.new_page()
         first_chart(page, f"{server}/entropy")
         page.wait_for_timeout(2_000)
