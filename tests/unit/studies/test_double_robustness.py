@@ -23,6 +23,7 @@ from privexplorer.studies.double_robustness import (
     wrong_propensity,
     wrong_regression,
 )
+from privexplorer.studies.words import percent
 
 study = DoubleRobustness()
 
@@ -150,3 +151,20 @@ def test_bias_is_told_in_standard_errors_of_the_estimate_that_has_it(default):
     # the share that is told to miss is the one of that many standard errors
     missed = miss_share(np.array([told]), np.array([1.0]), 1)[0]
     assert f"**{100 * missed:.0f}%** of the 95% intervals" in default.shows
+
+
+def test_the_share_that_misses_is_named_calculated_or_simulated():
+    """At few runs the two shares differ: sentence and card give each its own name."""
+    scenario = DoubleRobustnessScenario(trials=100, propensity_error=0.52, regression_error=0.07)
+    result = study.run(scenario)
+    row, column = (int(np.argmin(np.abs(values - at))) for values, at in ((SHIFTS, 0.07), (ODDS, 0.52)))
+    drawn = grid(result, "coverage")[row, column]
+    share = 100 * float(drawn)
+    card = next(card for card in result.cards if card.label == "Intervals that miss")
+    calculated, simulated = percent(result.extra["miss"]), card.value.removesuffix("%")
+    assert float(simulated) == pytest.approx(share, abs=0.6)
+    assert abs(float(simulated) - 100 * result.extra["miss"]) > 2, "an example that tells them apart"
+    assert f"by calculation **{calculated}** of the 95% intervals" in result.shows
+    assert f"(simulated: {simulated}% {card.chip})" in result.shows
+    assert "Simulated at the grid point nearest to your errors" in card.help
+    assert f"calculated for your errors: {calculated}." in card.help
