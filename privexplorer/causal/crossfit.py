@@ -905,7 +905,8 @@ def _fine_points(mechanism: Mechanism, basis: Basis) -> FloatArray | None:
     noise = mechanism.noise if isinstance(mechanism, AlphaIdentity) else None
     if not isinstance(noise, UniformNoise | GaussianNoise):
         return None
-    return basis.evaluate(noise.quantile((np.arange(1000) + 0.5) / 1000.0))
+    shares: FloatArray = (np.arange(1000, dtype=np.float64) + 0.5) / 1000.0
+    return basis.evaluate(noise.quantile(shares))
 
 
 def _nodes_sum(design: PrivateDesign, at_nodes: FloatArray) -> FloatArray | float:

@@ -468,7 +468,8 @@ def discrete_estimate(
         notes.append(f"Unmixing gave {reason}; the table was left as it is.")
     if constrained:
         flags.append("constrained")
-        if impossible and not np.array_equal(channel.matrix, np.eye(channel.levels)):  # without noise nothing was unmixed
+        is_noisy = not np.array_equal(channel.matrix, np.eye(channel.levels))
+        if impossible and is_noisy:  # without noise nothing was unmixed
             notes.append(f"Unmixing gave {reason}, so the most likely possible table is used instead.")
     if pseudo_count:
         flags.append("pseudo-count")
