@@ -32,7 +32,7 @@ from privexplorer.causal import (
 from privexplorer.causal.operators import invert, mix
 from privexplorer.studies._effect_claims import SIX_SHOWN
 from privexplorer.studies._geometric import Slope, regression
-from privexplorer.studies._predictability_errata import Erratum
+from privexplorer.studies._reproduced import Erratum
 
 BESIDE_EXACT = frozenset({"E3", "E8"})
 """Bounds that are shown beside the exact number, which is no bound itself."""

@@ -4,31 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from privexplorer import predictability as pr
 from privexplorer.arrays import FloatArray
 from privexplorer.studies import _small_table as small
+from privexplorer.studies._reproduced import Erratum
 
 EIGHT = pr.sample_attack_size(8)
-
-
-@dataclass(frozen=True)
-class Erratum:
-    """One place where the source's number is not the right one."""
-
-    id: str
-    where: str
-    quantity: str
-    printed: float
-    corrected: float
-
-    @property
-    def ratio(self) -> float:
-        """Printed over corrected; below 1 the source understates. 0 or negative where the printed number is."""
-        return self.printed / self.corrected
 
 
 def errata() -> tuple[Erratum, ...]:

@@ -22,8 +22,8 @@ from privexplorer.studies import _effects as effects
 from privexplorer.studies._effect_claims import CLAIMS, Check, number
 from privexplorer.studies._effect_errata import BESIDE_EXACT, WITHOUT_NUMBER, errata
 from privexplorer.studies._effect_tables import FAR, TABLES, Point, Table, draw, point
-from privexplorer.studies._predictability_errata import Erratum
-from privexplorer.studies.base import Preset, Study, blocks_for, stacked, wide
+from privexplorer.studies._reproduced import ANOTHER_WAY, Erratum, errata_table, in_turn, judged, runs_field, verdict
+from privexplorer.studies.base import Preset, Study, blocks_for, wide
 from privexplorer.studies.chart import Axis, Chart, Panel, Points, Role
 from privexplorer.studies.result import Card, Formula, Note, Result, tidy
 from privexplorer.studies.words import listed, ratio, significant, whole
@@ -71,14 +71,9 @@ class ReproduceEffectsScenario(Scenario):
         group="Claim",
         titles=TITLES,
     )
-    trials: Annotated[int, Number] | None = field(
-        None,
-        "Runs",
+    trials: Annotated[int, Number] | None = runs_field(
         "Only the coverage tables draw anything: 2,000, 2,000, 272 and 24 runs where this is empty.",
-        key="trials",
-        group="Runs",
-        ge=8,
-        le=20_000,
+        20_000,
     )
     seed: Seed = 0
 
@@ -172,7 +167,7 @@ class ReproduceEffects(Study[ReproduceEffectsScenario]):
         frame = tidy([(ERROR, [one.label for one in checks], [max(one.error, FLOOR) for one in checks], 0.0)])
         worst = max(checks, key=lambda one: one.error)
         shown = checks if len(checks) <= 12 else tuple(one for one in checks if not one.holds)
-        lines = [f"- {_verdict(one.holds)} {one.text} {one.evidence}" for one in shown]
+        lines = judged(shown)
         if not lines:
             lines = [
                 "- **Holds.** Every identity is true up to rounding and every inequality has slack; see the table."
@@ -241,7 +236,7 @@ class ReproduceEffects(Study[ReproduceEffectsScenario]):
                 Card("Largest factor", ratio(big.ratio), f"{big.id}, too large"[:18]),
                 Card("Smallest factor", ratio(small.ratio), f"{small.id}, too small"[:18]),
             ),
-            shows="Each of these numbers was printed one way and is right another way.\n\n" + "\n".join(lines),
+            shows=f"{ANOTHER_WAY}\n\n" + "\n".join(lines),
             takeaway=f"{len(rows)} printed numbers beside the corrected ones, from {ratio(small.ratio)} ({small.id}) "
             f"to {ratio(big.ratio)} ({big.id}).",
             notes=(
@@ -259,9 +254,7 @@ class ReproduceEffects(Study[ReproduceEffectsScenario]):
     def coverage(self, scenario: ReproduceEffectsScenario, table: Table, parts: Sequence[FloatArray]) -> Result:
         """Compare a table with what was drawn."""
         turns = len(table.settings)
-        drawn = [
-            stacked(parts[number::turns], self.trials(scenario))[:, :, 0] for number in range(min(turns, len(parts)))
-        ]  # a draft may not have reached every row
+        drawn = [one[:, :, 0] for one in in_turn(parts, turns, self.trials(scenario))]
         runs = min(len(one) for one in drawn)
         frames, found = [], []
         names = [setting.name for setting in table.settings]
@@ -335,19 +328,7 @@ class ReproduceEffects(Study[ReproduceEffectsScenario]):
                 ]
             )
         if item == "errata":
-            return pd.DataFrame(
-                [
-                    {
-                        "x": one.id,
-                        "where": one.where,
-                        "quantity": one.quantity,
-                        "printed": one.printed,
-                        "corrected": one.corrected,
-                        "printed ÷ corrected": one.ratio,
-                    }
-                    for one in errata()
-                ]
-            )
+            return errata_table(errata())
         return wide(result.frame)
 
     def chart(self, result: Result, view: str) -> Chart:
@@ -442,10 +423,6 @@ def _item(result: Result) -> str:
     return scenario.item
 
 
-def _verdict(holds: bool) -> str:
-    return "**Holds.**" if holds else "**Does not hold.**"
-
-
 def _judged(points: Sequence[Point]) -> str:
     """Judge one panel; runs that cannot see a difference that matters do not confirm anything."""
     verdicts = [one.verdict for one in points]
@@ -455,7 +432,7 @@ def _judged(points: Sequence[Point]) -> str:
         many = verdicts.count("cannot be told")
         which = "" if many == len(points) else f" for {many} of {len(points)}; the others hold"
         return f"**Cannot be told with so few runs**{which}."
-    return _verdict(holds=True)
+    return verdict(holds=True)
 
 
 def _told(title: str, points: Sequence[Point]) -> str:

@@ -24,6 +24,7 @@ from privexplorer.studies._predictability import READING
 from privexplorer.studies._predictability_attacks import BLOCK_ATTACKS, NOISY, PRINTED, Setting, settings
 from privexplorer.studies._predictability_claims import Answer, Row, Verdict
 from privexplorer.studies._predictability_errata import errata
+from privexplorer.studies._reproduced import ANOTHER_WAY, errata_table, in_turn, judged, runs_field
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked, wide
 from privexplorer.studies.chart import Axis, Bars, Chart, Line, Mark, Panel, Points, Role, Spread
 from privexplorer.studies.result import Card, Note, Result, tidy
@@ -83,14 +84,9 @@ class ReproducePredictabilityScenario(Scenario):
         group="Claim",
         titles=TITLES,
     )
-    trials: Annotated[int, Number] | None = field(
-        None,
-        "Runs",
+    trials: Annotated[int, Number] | None = runs_field(
         "Only R2, R13 and the simulated attackers draw anything: 10,000, 10,000 and 1,000 runs where this is empty.",
-        key="trials",
-        group="Runs",
-        ge=8,
-        le=100_000,
+        100_000,
     )
     seed: Seed = 0
 
@@ -206,9 +202,7 @@ class ReproducePredictability(Study[ReproducePredictabilityScenario]):
             answer = claims.CLOSED[item](scenario.seed)
         held, count = claims.held(answer.verdicts), len(answer.verdicts)
         if item == "errata":
-            shows = "Each of these numbers was printed one way and is right another way.\n\n" + "\n".join(
-                f"- {one.text} {one.evidence}" for one in answer.verdicts
-            )
+            shows = f"{ANOTHER_WAY}\n\n" + "\n".join(f"- {one.text} {one.evidence}" for one in answer.verdicts)
             takeaway = f"{count} printed numbers beside the corrected ones. {answer.notes[0].text}"
         else:
             opening = (
@@ -216,10 +210,7 @@ class ReproducePredictability(Study[ReproducePredictabilityScenario]):
                 if item == "attacks"
                 else f"Claim {item}, from {PLACES[item]}."
             )
-            shows = f"{opening}\n\n" + "\n".join(
-                f"- {'**Holds.**' if one.holds else '**Does not hold.**'} {one.text} {one.evidence}"
-                for one in answer.verdicts
-            )
+            shows = f"{opening}\n\n" + "\n".join(judged(answer.verdicts))
             takeaway = f"{TITLES[item]}. {held} of {count} statements hold: " + " ".join(
                 f"{one.text} {one.evidence}" for one in answer.verdicts
             )
@@ -240,10 +231,7 @@ class ReproducePredictability(Study[ReproducePredictabilityScenario]):
     def _attacks(
         self, scenario: ReproducePredictabilityScenario, prepared: Prepared, parts: Sequence[FloatArray]
     ) -> tuple[Answer, int]:
-        turns = len(prepared.settings)
-        drawn = [
-            stacked(parts[number::turns], self.trials(scenario)) for number in range(min(turns, len(parts)))
-        ]  # a draft may not have reached every setting
+        drawn = in_turn(parts, len(prepared.settings), self.trials(scenario))
         names = [one.name for one in prepared.settings[: len(drawn)]]
         ratios, errors, shares = [], [], []
         for one, draws in zip(prepared.settings, drawn, strict=False):
@@ -304,19 +292,7 @@ class ReproducePredictability(Study[ReproducePredictabilityScenario]):
     def table(self, result: Result) -> pd.DataFrame:
         """One row per panel and x; for the errata, what each is about."""
         if _item(result) == "errata":
-            return pd.DataFrame(
-                [
-                    {
-                        "x": one.id,
-                        "where": one.where,
-                        "quantity": one.quantity,
-                        "printed": one.printed,
-                        "corrected": one.corrected,
-                        "printed ÷ corrected": one.ratio,
-                    }
-                    for one in errata()
-                ]
-            )
+            return errata_table(errata())
         return wide(result.frame)
 
     def chart(self, result: Result, view: str) -> Chart:

@@ -26,7 +26,8 @@ from privexplorer.properties import (
 from privexplorer.records import Number, Scenario, Seed, field
 from privexplorer.simulation import block_rng, root_mean_square
 from privexplorer.studies import _entropy as core
-from privexplorer.studies.base import Preset, Study, blocks_for, stacked, wide
+from privexplorer.studies._reproduced import in_turn, judged, runs_field
+from privexplorer.studies.base import Preset, Study, blocks_for, wide
 from privexplorer.studies.chart import Axis, Chart, Line, Panel, Role
 from privexplorer.studies.result import Card, Formula, Note, Result, tidy
 from privexplorer.studies.words import ratio, significant, whole
@@ -94,14 +95,9 @@ class ReproduceScenario(Scenario):
     unit: Literal["bits", "nats"] = field(
         "bits", "Unit of entropy", "The published code works in bits.", key="unit", group="Compare with"
     )
-    trials: Annotated[int, Number] | None = field(
-        None,
-        "Runs",
+    trials: Annotated[int, Number] | None = runs_field(
         "Empty runs as many as printed: 100 for entropy and real data, 1,000 for the unseen symbols.",
-        key="trials",
-        group="Runs",
-        ge=8,
-        le=5_000,
+        5_000,
     )
     seed: Seed = 0
 
@@ -265,8 +261,7 @@ class ReproduceProperties(Study[ReproduceScenario]):
 
     def assemble(self, scenario: ReproduceScenario, prepared: Prepared, parts: Sequence[FloatArray]) -> Result:
         """Turn blocks into curves and check the claims on them."""
-        turns = len(prepared.panels)
-        blocks = [stacked(parts[number::turns], self.trials(scenario)) for number in range(min(turns, len(parts)))]
+        blocks = in_turn(parts, len(prepared.panels), self.trials(scenario))
         runs = min(part.shape[0] for part in blocks)
         make = {
             "degrees": _degree_curves,
@@ -283,9 +278,7 @@ class ReproduceProperties(Study[ReproduceScenario]):
             ignore_index=True,
         )
         held = sum(claim.holds for claim in claims)
-        shows = "\n".join(
-            f"- {'**Holds.**' if c.holds else '**Does not hold.**'} {c.text} {c.evidence}" for c in claims
-        )
+        shows = "\n".join(judged(claims))
         setting = prepared.setting
         first = (
             f"{scenario.figure} of section {setting.section}, at its printed setting, {runs:,} runs a "
