@@ -35,16 +35,19 @@ _PART_BITS = 8
 _PARTS = 1 << _PART_BITS
 _LONGEST_FREQUENT = 64
 _SMALL = 50_000
-_STEP = 8192
+_STEP = 16_384
 _LONG = 256
 _SLOT_BITS = 18
 _PATIENCE = 300_000
-_A, _B, _C, _D = (
-    np.uint64(value) for value in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xD6E8FEB86659FD93)
+_A, _B, _C, _D, _E = map(
+    np.uint64,
+    (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xD6E8FEB86659FD93, 0xA24BAED4963EE407),
 )
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(9)], dtype=np.uint64)
+_NONE = np.zeros(0, dtype=np.int64)
 _Keys = NDArray[np.uint64]
 _Checks = NDArray[np.uint32]
+Marks = tuple[_Keys, _Checks]
 
 
 class Tally:
@@ -76,8 +79,17 @@ class Tally:
         if self._parts is not None:
             self._parts.close()
 
-    def add(self, values: pa.Array, counts: IntArray) -> None:
+    def add(self, values: pa.Array, counts: IntArray, marks: Marks | None = None) -> None:
         """Add values with their counts; a value may come often, also within one piece.
+
+        Parameters
+        ----------
+        values : (m,) array
+            No nulls.
+        counts : (m,) int array
+            How often each comes.
+        marks : (keys, checks), optional
+            What :func:`fingerprints` gives for these texts, if it is known already.
 
         Raises
         ------
@@ -92,7 +104,9 @@ class Tally:
             some = values.slice(done, self._keys.size - self._entries)
             here = slice(self._entries, self._entries + len(some))
             if self._text:
-                self._keys[here], self._checks[here] = fingerprints(some)
+                keys, checks = fingerprints(some) if marks is None else marks
+                at = slice(0 if marks is None else done, None)
+                self._keys[here], self._checks[here] = keys[at][: len(some)], checks[at][: len(some)]
                 if not self._full:
                     self._labels.append(some)
                     self._letters += letters(some)[0].size
@@ -315,9 +329,15 @@ class Frequent:
         self._held, self._rows, self._growing = 0, 0, 20
         self.useful = True
 
-    def sift(self, texts: pa.Array) -> tuple[pa.Array, IntArray]:
-        """Count the texts that are in the table; give the others and how often each comes, and take them in."""
-        keys, checks = fingerprints(texts)
+    def sift(self, texts: pa.Array, marks: Marks) -> tuple[pa.Array, IntArray]:
+        """Count the texts, given with their fingerprints, that are in the table.
+
+        Returns
+        -------
+        values, counts
+            The other texts and how often each comes; they are taken into the table.
+        """
+        keys, checks = marks
         known = np.empty(len(texts), dtype=bool)
         for start in range(0, len(texts), _STEP):
             some = slice(start, start + _STEP)
@@ -356,7 +376,7 @@ class Frequent:
         return pa.concat_arrays(self._texts).take(to_arrow(self._places[slots])), self._counts[slots]
 
 
-def fingerprints(texts: pa.Array) -> tuple[_Keys, _Checks]:
+def fingerprints(texts: pa.Array) -> Marks:
     """Fingerprint texts.
 
     Parameters
@@ -367,13 +387,13 @@ def fingerprints(texts: pa.Array) -> tuple[_Keys, _Checks]:
     Returns
     -------
     keys : (m,) uint64 array
-        Eight bytes at a time are mixed in; each step is one to one, so short texts do not collide by pattern.
+        Sixteen bytes at a time are mixed in; each step is one to one in the first eight and in the last eight.
     checks : (m,) uint32 array
         From the states on the way, so it differs where two keys agree by chance.
     """
     data, offsets = letters(texts)
-    padded = np.concatenate((data, np.zeros(8, dtype=np.uint8)))
-    words = np.ndarray((data.size + 1,), "<u8", padded, strides=(1,))  # eight bytes from any place on
+    padded = np.concatenate((data, np.zeros(16, dtype=np.uint8)))
+    words = np.ndarray((data.size + 9,), "<u8", padded, strides=(1,))  # eight bytes from any place on
     keys, checks = np.empty(len(texts), dtype=np.uint64), np.empty(len(texts), dtype=np.uint32)
     for first in range(0, len(texts), _STEP):  # so few that all steps stay in the processor's cache
         some = slice(first, first + _STEP)
@@ -382,8 +402,10 @@ def fingerprints(texts: pa.Array) -> tuple[_Keys, _Checks]:
         state = lengths.astype(np.uint64)
         check = state * _D
         np.multiply(state, _A, out=keys[some])
-        long = np.flatnonzero(lengths > _LONG)
+        long = np.flatnonzero(lengths > _LONG) if lengths.max() > _LONG else _NONE
         _mix(words, starts, np.where(lengths > _LONG, 0, lengths) if long.size else lengths, keys[some], check)
+        keys[some] *= _C
+        keys[some] ^= keys[some] >> np.uint64(29)
         checks[some] = check >> np.uint64(32)
         for row in first + long:
             piece = data[offsets[row] : offsets[row + 1]].tobytes()
@@ -393,27 +415,31 @@ def fingerprints(texts: pa.Array) -> tuple[_Keys, _Checks]:
 
 
 def _mix(words: _Keys, starts: IntArray, left: IntArray, keys: _Keys, checks: _Keys) -> None:
-    """Mix the texts that begin at some places into their states, which are changed."""
+    """Mix the texts that begin at some places into their states, which are changed: 16 bytes at a time."""
     spare = np.empty_like(keys)
     longest, shortest = int(left.max()), int(left.min())
-    for done in range(0, longest, 8):
-        if shortest <= done:  # some texts have ended
+    for done in range(0, max(longest, 1), 16):
+        if shortest <= done > 0:  # some texts have ended
             going = np.flatnonzero(left > done)
             some_keys, some_checks = keys[going], checks[going]
             _mix(words, starts[going] + done, left[going] - done, some_keys, some_checks)
             keys[going], checks[going] = some_keys, some_checks
             return
-        word = words[starts + done]
+        word = words[starts + done if done else starts]
         if shortest < done + 8:
-            word &= _MASKS[np.minimum(left - done, 8)]
+            word &= _MASKS.take(left - done, mode="clip")
         keys ^= word
+        if longest > done + 8:
+            word = words[starts + (done + 8)]
+            if shortest < done + 16:
+                word &= _MASKS.take(left - (done + 8), mode="clip")
+            word *= _E
+            keys ^= word
+            checks += word
         keys *= _B
-        keys ^= np.right_shift(keys, np.uint64(29), out=spare)
-        keys *= _C
         keys ^= np.right_shift(keys, np.uint64(32), out=spare)
-        checks ^= keys
+        checks += keys
         checks *= _D
-        checks ^= np.right_shift(checks, np.uint64(32), out=spare)
 
 
 def _batch(wide: bool, size: int | None = None) -> tuple[_Keys, _Checks, NDArray[Any]]:
@@ -488,4 +514,4 @@ def _no_room() -> DataError:
     )
 
 
-__all__ = ["LABELS", "LABEL_BYTES", "Frequent", "Tally", "fingerprints"]
+__all__ = ["LABELS", "LABEL_BYTES", "Frequent", "Marks", "Tally", "fingerprints"]

@@ -34,6 +34,7 @@ _QUOTES: dict[str, str | Literal[False]] = {"double": '"', "single": "'", "none"
 _ENCODING_NAMES = {"utf-8": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252"}
 _SAMPLE_BYTES = 1024 * 1024
 _BLOCK = 256 * 1024
+_LINES_BLOCK = 512 * 1024
 _LARGEST_BLOCK = 16 * 1024 * 1024
 _END = "\x1eend\x1e"
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1a")) + b"\x7f"
@@ -108,7 +109,7 @@ def chunks(source: Source, layout: Layout, columns: Sequence[int], ragged: Ragge
     def batches() -> Iterator[list[pa.Array]]:
         nonlocal plain
         if width == 1:
-            for texts in _lines(feed, block, (_QUOTES[detected.quote], delimiter, "\r")):
+            for texts in _lines(feed, max(block, _LINES_BLOCK), (_QUOTES[detected.quote], delimiter, "\r")):
                 plain += len(texts)
                 yield [texts]
         yield from _cells(feed, block, _parse_options(delimiter, detected.quote, width, note), width, names)

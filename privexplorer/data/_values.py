@@ -75,6 +75,8 @@ def to_texts(values: Sequence[str]) -> pa.Array:
 def trimmed(texts: pa.Array) -> tuple[pa.Array, BoolArray]:
     """Take spaces off both ends; also says which texts had any."""
     data, offsets = letters(texts)
+    if not data.size or (data.min() > 32 and data.max() < 127):  # no space anywhere
+        return texts, np.zeros(len(texts), dtype=bool)
     starts, ends = offsets[:-1], offsets[1:]
     some = starts < ends
     if not some.all():
@@ -96,7 +98,7 @@ def missing_mask(texts: pa.Array, words: bool = True) -> BoolArray:
     words : bool
         Whether words such as "NA" do, or empty texts only.
     """
-    gone = to_numpy(texts.is_null())
+    gone = to_numpy(texts.is_null()) if texts.null_count else np.zeros(len(texts), dtype=bool)
     lengths = np.diff(letters(texts)[1])
     gone |= lengths == 0
     if words:

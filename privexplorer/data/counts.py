@@ -440,24 +440,32 @@ def _counts(rows: _Rows, cleaner: _Cleaner) -> ColumnCounts:
     import pyarrow as pa
 
     from privexplorer.data import _values as arrow
-    from privexplorer.data._tally import LABELS, Frequent, Tally
+    from privexplorer.data._tally import LABELS, Frequent, Marks, Tally, fingerprints
 
     frequent, entries = Frequent(), 0
 
-    def count(values: pa.Array, weights: IntArray) -> None:
+    def count(values: pa.Array, weights: IntArray, marks: Marks | None = None) -> None:
         nonlocal entries
         typed, kept = cleaner.clean(values, weights)
         entries += int(np.count_nonzero(kept))
-        tally.add(arrow.keep(typed, kept), weights if kept.all() else weights[kept])
+        values_kept = arrow.keep(typed, kept)
+        tally.add(values_kept, weights if kept.all() else weights[kept], marks if values_kept is values else None)
 
-    with Tally(wide=rows.counts is not None) as tally, closing(_ahead(iter(rows))) as pieces:
-        for piece, given in pieces:
+    def marked() -> Iterator[tuple[pa.Array, IntArray | None, Marks | None]]:
+        """Texts have their fingerprints taken in the thread that reads, as long as they are of use."""
+        numbers = cleaner.attempt.kind in ("count", "number")
+        for piece, given in rows:
+            texts = given is None and pa.types.is_string(piece.type) and not piece.null_count
+            yield piece, given, fingerprints(piece) if texts and (frequent.useful or not numbers) else None
+
+    with Tally(wide=rows.counts is not None) as tally, closing(_ahead(marked())) as pieces:
+        for piece, given, marks in pieces:
             if given is not None:
                 count(piece, given)
             elif not frequent.useful:  # nearly all values differ: no use in counting each piece by itself
-                count(piece, np.ones(len(piece), dtype=np.int32))
-            elif pa.types.is_string(piece.type) and not piece.null_count:
-                count(*frequent.sift(piece))
+                count(piece, np.ones(len(piece), dtype=np.int32), marks)
+            elif marks is not None:
+                count(*frequent.sift(piece, marks))
             else:
                 count(*arrow.count_values(piece))
         count(*frequent.rest())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import random
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -12,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privexplorer.data import ReadOptions, Source, TableColumn, _text, inspect, read_column, read_counts
+from privexplorer.data import ReadOptions, Source, TableColumn, _tally, _text, inspect, read_column, read_counts
 from privexplorer.data import counts as counts_module
 from privexplorer.data._cells import MISSING
+from privexplorer.errors import DataError
 
 HEADER_NOTE = "The first row was taken as the names of the columns."
 
@@ -455,6 +457,7 @@ def test_any_table_written_with_quotes_is_read_back(rows, delimiter, encoding):
 def test_a_single_column_is_read_line_by_line_until_something_else_comes(lines, place, cell, delimiter, monkeypatch):
     """A quotation mark, another line end, an empty line or a row of two values somewhere in plain lines."""
     monkeypatch.setattr(_text, "_BLOCK", 256)
+    monkeypatch.setattr(_text, "_LINES_BLOCK", 256)
     if not lines:  # the parser alone tells the same
         monkeypatch.setattr(_text, "_lines", lambda *_: iter(()))
     rows = [f"w{i % 60}" for i in range(1000)]
@@ -474,3 +477,64 @@ def test_a_single_column_is_read_line_by_line_until_something_else_comes(lines, 
     if cell == "x,y":
         assert f"Row {place + 2:,} has 2 values" in " ".join(found.notes)
     assert sorted(read_counts(source, table).top(1000)) == sorted(Counter(expected).items())
+
+
+WEIRD = st.sampled_from(
+    [
+        *(
+            "",
+            " ",
+            "NA",
+            ".",
+            "nan",
+            "inf",
+            "0",
+            "7",
+            "007",
+            "7.0",
+            "+7",
+            "-1",
+            "1e3",
+            "0x1f",
+            "3,5",
+            "a",
+            "é",
+            " a",
+            "a ",
+        ),
+        *("abcdefgh", "abcdefghi", "x" * 16, "x" * 17, "x" * 300, "12345678901234567890", "2020-01-31", "31/01/2020"),
+        *('"q"', '"two\nlines"', '"', "'s'", "a\r", "\u00a0a", "a,b", "a;b", "\t", "a\x1fb", "\u2028"),
+    ]
+)
+PLAIN = st.one_of(st.integers(0, 99).map(str), st.text("abcdé", min_size=1, max_size=20), st.floats(-9, 9).map(repr))
+
+
+def outcome(source, table):
+    """Everything that reading a column says, or the sentence that refuses it."""
+    try:
+        found = read_counts(source, table)
+    except DataError as error:
+        return re.sub(r"row [\d,]+", "row", str(error))  # how far reading came, which depends on the pieces
+    return found.kind, found.counts.tolist(), found.values, found.dropped, found.notes
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(
+    st.lists(st.one_of(PLAIN, PLAIN, WEIRD), min_size=1, max_size=60),
+    st.sampled_from(["auto", "category", "count", "number", "identifier"]),
+    st.sampled_from(["auto", "none", "comma"]),
+    st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+    st.sampled_from([40, 300, 100_000]),
+)
+def test_lines_tell_what_the_parser_tells(cells, kind, delimiter, encoding, end, block):
+    """Files of one column, weird ones too: by lines, with small pieces, and by the parser alone."""
+    source = Source.from_bytes("a.csv", ("v" + end + "".join(cell + end for cell in cells)).encode(encoding))
+    table = TableColumn(column="v", kind=kind, read=ReadOptions(header="yes", delimiter=delimiter))
+    by_lines, told = _text._lines, []
+    for pieces in (lambda feed, _, special: by_lines(feed, block, special), lambda *_: iter(())):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_text, "_lines", pieces)
+            patch.setattr(_tally, "_SLOT_BITS", 4)
+            told.append(outcome(source, table))
+    assert told[0] == told[1]
