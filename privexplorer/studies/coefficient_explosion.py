@@ -24,6 +24,7 @@ from privexplorer.properties import (
 )
 from privexplorer.records import Epsilon, Number, Scenario, field
 from privexplorer.studies import _unseen as unseen
+from privexplorer.studies._fields import people_field
 from privexplorer.studies.base import Preset, Study
 from privexplorer.studies.chart import Axis, Chart, Line, Panel, Points, Role
 from privexplorer.studies.result import Card, Formula, Note, Result, tidy
@@ -40,17 +41,8 @@ FACTORS = (0.1, 10.0)
 class CoefficientScenario(Scenario):
     """One look-ahead and one smoothing."""
 
-    n: Annotated[int, Number] = field(
-        1_000,
-        "Sample size n, people",
-        "Decides the automatic smoothing.",
-        key="n",
-        group="Data",
-        scale="log",
-        low=10,
-        high=1_000_000,
-        ge=2,
-        le=100_000_000,
+    n: Annotated[int, Number] = people_field(
+        1_000, "Decides the automatic smoothing.", low=10, high=1_000_000, ge=2, le=100_000_000
     )
     k: Annotated[int, Number] = field(
         1_000,

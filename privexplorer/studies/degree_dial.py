@@ -18,6 +18,7 @@ from privexplorer.properties import AdditiveTable, Polynomial, remez
 from privexplorer.records import Epsilon, Grid, Number, Scenario, Seed, Trials, field, sorted_distinct
 from privexplorer.simulation import block_rng, mean_and_error
 from privexplorer.studies import _entropy as core
+from privexplorer.studies._fields import distribution_field, people_field
 from privexplorer.studies._notes import rows_of, stated, table_notes
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
 from privexplorer.studies.chart import Area, Axis, Chart, Line, Panel, Points
@@ -35,25 +36,9 @@ Degree = Annotated[int, Number, field(..., "Degree", ge=1, le=HIGHEST)]
 class DegreeDialScenario(Scenario):
     """Error of the polynomial estimator against its degree."""
 
-    distribution: DiscreteDistribution = field(
-        TwoStep(k=2000),
-        "Distribution",
-        "What the records look like before anybody is protected.",
-        key="dist",
-        group="Data",
-        discriminator="kind",
-    )
-    n: Annotated[int, Number] = field(
-        500,
-        "Sample size n, people",
-        "How many records the sample has; public and fixed.",
-        key="n",
-        group="Data",
-        scale="log",
-        low=50,
-        high=100_000,
-        ge=2,
-        le=1_000_000,
+    distribution: DiscreteDistribution = distribution_field(TwoStep(k=2000))
+    n: Annotated[int, Number] = people_field(
+        500, "How many records the sample has; public and fixed.", low=50, high=100_000, ge=2, le=1_000_000
     )
     epsilon: Epsilon = 1.0
     degree: Annotated[int, Number] = field(

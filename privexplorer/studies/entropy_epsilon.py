@@ -15,6 +15,7 @@ from privexplorer.properties import PlugIn, Polynomial
 from privexplorer.records import Number, RealGrid, Scenario, field
 from privexplorer.simulation import mixture_quantiles, root_mean_square
 from privexplorer.studies import _entropy as core
+from privexplorer.studies._fields import people_field
 from privexplorer.studies.base import Preset, stacked
 from privexplorer.studies.chart import Axis, Chart
 from privexplorer.studies.entropy_error import DASHES, EntropyError, EntropyScenario, upper_bound
@@ -25,17 +26,8 @@ from privexplorer.studies.words import plus_minus, significant, with_unit
 class EntropyEpsilonScenario(EntropyScenario):
     """Error against ε."""
 
-    n: Annotated[int, Number] = field(
-        1_000,
-        "Sample size n, people",
-        "How many records the sample has; public and fixed.",
-        key="n",
-        group="Data",
-        scale="log",
-        low=10,
-        high=100_000,
-        ge=2,
-        le=1_000_000,
+    n: Annotated[int, Number] = people_field(
+        1_000, "How many records the sample has; public and fixed.", low=10, high=100_000, ge=2, le=1_000_000
     )
     epsilons: RealGrid = field(RealGrid(low=0.01, high=10.0, points=25), "Range of ε", key="grid", group="Method")
 

@@ -20,6 +20,7 @@ from privexplorer.properties import (
 from privexplorer.records import Epsilon, Grid, Scenario, Seed, Trials, field, once_each
 from privexplorer.simulation import mixture_quantiles
 from privexplorer.studies import _entropy as core
+from privexplorer.studies._fields import distribution_field
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
 from privexplorer.studies.chart import Axis, Chart, Line, Panel, Spread
 from privexplorer.studies.result import Card, Result, tidy
@@ -35,14 +36,7 @@ DASHES = {"plug-in": "2px,4px", "miller-madow": "9px,4px", "poly": "solid"}
 class EntropyScenario(Scenario):
     """What both entropy studies ask for."""
 
-    distribution: DiscreteDistribution = field(
-        Zipf(exponent=1.0),
-        "Distribution",
-        "What the records look like before anybody is protected.",
-        key="dist",
-        group="Data",
-        discriminator="kind",
-    )
+    distribution: DiscreteDistribution = distribution_field(Zipf(exponent=1.0))
     epsilon: Epsilon = 1.0
     clip: bool = field(
         False,

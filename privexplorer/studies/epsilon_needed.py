@@ -16,6 +16,7 @@ from privexplorer.distributions import DiscreteDistribution, TwoStep, Zipf
 from privexplorer.errors import ParameterError
 from privexplorer.records import Grid, Number, RealGrid, Record, Scenario, Seed, Trials, field
 from privexplorer.studies import _goals as goals
+from privexplorer.studies._fields import distribution_field, people_field
 from privexplorer.studies._notes import stated, table_notes
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
 from privexplorer.studies.chart import Axis, Chart, Line, Panel, Points, Role
@@ -101,25 +102,9 @@ class EpsilonNeededScenario(Scenario):
         group="Goal",
         discriminator="kind",
     )
-    distribution: DiscreteDistribution = field(
-        Zipf(k=1000, exponent=1.0),
-        "Distribution that you expect",
-        "What the records look like before anybody is protected.",
-        key="dist",
-        group="Data",
-        discriminator="kind",
-    )
-    n: Annotated[int, Number] = field(
-        2_000,
-        "Sample size n, people",
-        "How many records you have; public and fixed.",
-        key="n",
-        group="Data",
-        scale="log",
-        low=100,
-        high=20_000,
-        ge=2,
-        le=1_000_000,
+    distribution: DiscreteDistribution = distribution_field(Zipf(k=1000, exponent=1.0), "Distribution that you expect")
+    n: Annotated[int, Number] = people_field(
+        2_000, "How many records you have; public and fixed.", low=100, high=20_000, ge=2, le=1_000_000
     )
     sizes: Grid = field(
         Grid(low=100, high=20_000, points=14),

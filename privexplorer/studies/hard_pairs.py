@@ -17,6 +17,7 @@ from privexplorer.data import Tables
 from privexplorer.properties import HardPair, coverage_pair, entropy_pair, support_pair
 from privexplorer.records import Accuracy, Epsilon, Number, Record, Scenario, Seed, SymbolCount, Trials, field
 from privexplorer.simulation import block_rng, mean_and_error
+from privexplorer.studies._fields import people_field
 from privexplorer.studies._notes import stated
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
 from privexplorer.studies.chart import Axis, Bars, Chart, Line, Panel, Role
@@ -183,17 +184,8 @@ class HardPairScenario(Scenario):
         group="Data",
         discriminator="kind",
     )
-    n: Annotated[int, Number] = field(
-        100,
-        "Sample size n, people",
-        "How many records are drawn from one of the two.",
-        key="n",
-        group="Data",
-        scale="log",
-        low=10,
-        high=10_000,
-        ge=2,
-        le=20_000,
+    n: Annotated[int, Number] = people_field(
+        100, "How many records are drawn from one of the two.", low=10, high=10_000, ge=2, le=20_000
     )
     epsilon: Epsilon = 0.1
     trials: Trials = 400

@@ -25,6 +25,7 @@ from privexplorer.properties import (
 from privexplorer.records import Epsilon, Grid, Number, Scenario, Seed, Trials, field
 from privexplorer.simulation import block_rng, root_mean_square
 from privexplorer.studies import _entropy as core
+from privexplorer.studies._fields import distribution_field
 from privexplorer.studies._notes import rows_of, table_notes
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
 from privexplorer.studies.chart import Axis, Chart, Line, Panel, Points, Spread
@@ -41,14 +42,7 @@ KS = (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
 class NoiseRulesScenario(Scenario):
     """Noise by rule."""
 
-    distribution: DiscreteDistribution = field(
-        Uniform(k=100),
-        "Distribution",
-        "What the records look like before anybody is protected.",
-        key="dist",
-        group="Data",
-        discriminator="kind",
-    )
+    distribution: DiscreteDistribution = distribution_field(Uniform(k=100))
     n: Grid = field(Grid(low=100, high=10_000, points=13), "Sample sizes n, people", key="n", group="Data")
     epsilon: Epsilon = 1.0
     estimator: EntropyEstimator = field(

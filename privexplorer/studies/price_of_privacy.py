@@ -25,6 +25,7 @@ from privexplorer.properties import AdditiveTable, MillerMadow, PlugIn, Polynomi
 from privexplorer.records import Grid, Number, RealGrid, Record, Scenario, Seed, Trials, field
 from privexplorer.simulation import block_rng, mean_and_error
 from privexplorer.studies import _entropy as core
+from privexplorer.studies._fields import distribution_field, people_field
 from privexplorer.studies._notes import stated, table_notes
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
 from privexplorer.studies.chart import Axis, Chart, HeatMap, Line, Panel, Points
@@ -77,25 +78,9 @@ def target(estimator: Any, law: DiscreteLaw, n: int) -> float:
 class PriceScenario(Scenario):
     """The price of privacy over sample size and ε."""
 
-    distribution: DiscreteDistribution = field(
-        Zipf(k=1000, exponent=1.0),
-        "Distribution",
-        "What the records look like before anybody is protected.",
-        key="dist",
-        group="Data",
-        discriminator="kind",
-    )
-    n: Annotated[int, Number] = field(
-        2_000,
-        "Sample size n, people",
-        "Your own sample, marked on the map.",
-        key="n",
-        group="You",
-        scale="log",
-        low=100,
-        high=100_000,
-        ge=2,
-        le=10_000_000,
+    distribution: DiscreteDistribution = distribution_field(Zipf(k=1000, exponent=1.0))
+    n: Annotated[int, Number] = people_field(
+        2_000, "Your own sample, marked on the map.", low=100, high=100_000, ge=2, le=10_000_000, group="You"
     )
     epsilon: Annotated[float, Number] = field(
         0.1,

@@ -15,6 +15,7 @@ from privexplorer.distributions import DiscreteDistribution, TwoStep, Uniform, Z
 from privexplorer.properties import PlugIn, SparseSupport
 from privexplorer.records import Epsilon, Grid, Number, Scenario, Seed, Trials, field
 from privexplorer.studies import _goals as goals
+from privexplorer.studies._fields import distribution_field
 from privexplorer.studies._notes import table_notes
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
 from privexplorer.studies.chart import Axis, Chart, Line, Panel, Points, Role
@@ -56,14 +57,7 @@ class SampleSizeScenario(Scenario):
         ge=1e-6,
         le=10,
     )
-    distribution: DiscreteDistribution = field(
-        Zipf(k=1000, exponent=1.0),
-        "Distribution that you expect",
-        "What the records look like before anybody is protected.",
-        key="dist",
-        group="Data",
-        discriminator="kind",
-    )
+    distribution: DiscreteDistribution = distribution_field(Zipf(k=1000, exponent=1.0), "Distribution that you expect")
     epsilon: Epsilon = 0.1
     n: Grid = field(
         Grid(low=100, high=20_000, points=14),

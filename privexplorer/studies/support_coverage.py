@@ -25,6 +25,7 @@ from privexplorer.records import Accuracy, Epsilon, Number, Scenario, Seed, Tria
 from privexplorer.simulation import block_rng, root_mean_square
 from privexplorer.studies import _unseen as unseen
 from privexplorer.studies._entropy import RULES, Curve, assumed_k
+from privexplorer.studies._fields import distribution_field, people_field
 from privexplorer.studies._notes import table_notes
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
 from privexplorer.studies.chart import Axis, Chart, Line, Panel
@@ -44,25 +45,9 @@ Rule = Literal["exact", "thesis", "paper_code"]
 class SupportCoverageScenario(Scenario):
     """Error of the predicted number of new values against the look-ahead."""
 
-    distribution: DiscreteDistribution = field(
-        Zipf(k=2000, exponent=1.0),
-        "Distribution",
-        "What the records look like before anybody is protected.",
-        key="dist",
-        group="Data",
-        discriminator="kind",
-    )
-    n: Annotated[int, Number] = field(
-        1_000,
-        "Sample size n, people",
-        "How many records the sample has; public and fixed.",
-        key="n",
-        group="Data",
-        scale="log",
-        low=10,
-        high=100_000,
-        ge=2,
-        le=1_000_000,
+    distribution: DiscreteDistribution = distribution_field(Zipf(k=2000, exponent=1.0))
+    n: Annotated[int, Number] = people_field(
+        1_000, "How many records the sample has; public and fixed.", low=10, high=100_000, ge=2, le=1_000_000
     )
     epsilon: Epsilon = 0.3
     clip: bool = field(

@@ -26,6 +26,7 @@ from privexplorer.records import Accuracy, Epsilon, Grid, Scenario, Seed, Symbol
 from privexplorer.simulation import block_rng, root_mean_square
 from privexplorer.studies import _unseen as unseen
 from privexplorer.studies._entropy import Curve, assumed_k
+from privexplorer.studies._fields import distribution_field
 from privexplorer.studies._notes import table_notes
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
 from privexplorer.studies.chart import Axis, Chart, Line, Panel, Role
@@ -41,13 +42,8 @@ RULES = {"exact": "exact sensitivity (private)", "thesis": "published bound (pri
 class SupportSizeScenario(Scenario):
     """Error of the number of values against the sample size."""
 
-    distribution: DiscreteDistribution = field(
-        Uniform(k=800),
-        "Distribution",
-        "Which values there really are, and how frequent.",
-        key="dist",
-        group="Data",
-        discriminator="kind",
+    distribution: DiscreteDistribution = distribution_field(
+        Uniform(k=800), help="Which values there really are, and how frequent."
     )
     k: SymbolCount = field(
         1_000,

@@ -18,6 +18,7 @@ from privexplorer.properties import nested_edits, support_pair
 from privexplorer.records import Epsilon, Number, Scenario, Seed, Trials, field
 from privexplorer.simulation import block_rng, mean_and_error
 from privexplorer.studies import _unseen as unseen
+from privexplorer.studies._fields import people_field
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
 from privexplorer.studies.chart import Axis, Bars, Chart, Line, Panel, Role
 from privexplorer.studies.result import Card, Formula, Result, tidy
@@ -56,17 +57,8 @@ class TwinsScenario(Scenario):
         ge=2,
         le=100_000,
     )
-    n: Annotated[int, Number] = field(
-        50,
-        "Sample size n, people",
-        "How many records are drawn from one of the two.",
-        key="n",
-        group="Data",
-        scale="log",
-        low=10,
-        high=10_000,
-        ge=2,
-        le=20_000,
+    n: Annotated[int, Number] = people_field(
+        50, "How many records are drawn from one of the two.", low=10, high=10_000, ge=2, le=20_000
     )
     epsilon: Epsilon = 0.1
     trials: Trials = 500
