@@ -118,30 +118,34 @@ class EffectLaw(Record):
         raise NotImplementedError
 
 
-class LawA(EffectLaw):
+class KnownLaw(EffectLaw):
+    """One of the laws that the reference tables use."""
+
+    known: ClassVar[FiniteLaw]
+
+    def law(self) -> FiniteLaw:
+        """Return the law."""
+        return self.known
+
+
+class LawA(KnownLaw):
     """Three categories with a thin corner: few untreated people in the last category."""
 
     kind: Literal["a"] = "a"
     title: ClassVar[str] = "Law A: three categories"
     formula: ClassVar[str] = r"p_X=(.5,.3,.2),\ \pi=(.3,.5,.8),\ \mu_0=(.2,.4,.7),\ \mu_1=(.5,.6,.75)"
     source: ClassVar[str] = "locally private inference §5"
-
-    def law(self) -> FiniteLaw:
-        """Return the law."""
-        return LAW_A
+    known: ClassVar[FiniteLaw] = LAW_A
 
 
-class LawB(EffectLaw):
+class LawB(KnownLaw):
     """Two categories, well balanced."""
 
     kind: Literal["b"] = "b"
     title: ClassVar[str] = "Law B: two categories"
     formula: ClassVar[str] = r"p_X=(.6,.4),\ \pi=(.3,.7),\ \mu_0=(.2,.6),\ \mu_1=(.5,.7)"
     source: ClassVar[str] = "locally private inference §6.1"
-
-    def law(self) -> FiniteLaw:
-        """Return the law."""
-        return LAW_B
+    known: ClassVar[FiniteLaw] = LAW_B
 
 
 class OwnLaw(EffectLaw):
