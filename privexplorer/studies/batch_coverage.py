@@ -132,7 +132,7 @@ class BatchCoverageStudy(Study[BatchScenario]):
     card: ClassVar[str] = "An unbiased average over blocks, its spread, and half the noise that is printed."
     link: ClassVar[str] = "Cut a sample into blocks"
     theme: ClassVar[str] = "unseen"
-    picture: ClassVar[str] = "coverage"
+    picture: ClassVar[str] = "blocks"
     scenario: ClassVar[type[Scenario]] = BatchScenario
     late: ClassVar[frozenset[str]] = frozenset({"epsilon", "trials"})
     views: ClassVar[Mapping[str, str]] = {

@@ -120,6 +120,44 @@ def unshielded(words: str) -> str:
     return re.sub("[\ue000-\ue07f]", lambda found: chr(ord(found[0]) - 0xE000), words)
 
 
+GREEK = {
+    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "Delta": "Δ", "eps": "ε", "eta": "η", "theta": "θ",
+    "lambda": "λ", "mu": "μ", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "chi": "χ", "psi": "ψ",
+}  # fmt: skip
+RAISED = str.maketrans("-+0123456789nit", "⁻⁺⁰¹²³⁴⁵⁶⁷⁸⁹ⁿⁱᵗ")
+LOWERED = str.maketrans("0123456789aeijkmnptx", "₀₁₂₃₄₅₆₇₈₉ₐₑᵢⱼₖₘₙₚₜₓ")
+
+
+def typeset(plain: str) -> str:
+    """Write a formula that was typed in plain letters with the signs of print; names of functions stay as they are.
+
+    Examples
+    --------
+    >>> typeset("eps >= m^{gamma-1}"), typeset("masses >= 1/k over Delta_k"), typeset("alpha^2 n, sqrt(k), 2^-5")
+    ('ε ≥ m^(γ−1)', 'masses ≥ 1/k over Δₖ', 'α² n, √(k), 2⁻⁵')
+    >>> typeset("unbiased_delta(n, P_VZ)")
+    'unbiased_delta(n, P_VZ)'
+    """
+    text = plain.replace(">=", "≥").replace("<=", "≤")
+    text = re.sub(r"(?<![A-Za-z_])(" + "|".join(GREEK) + r")(?![A-Za-z])(?!_[A-Za-z]{2})", _greek, text)
+    text = re.sub(r"\bsqrt(?=[(\s])\s?", "√", text)
+    text = re.sub(r"\^(-?[0-9nit]+)(?![A-Za-z0-9.(])|\^\{(-?[0-9nit+-]+)\}", _raised, text)
+    text = re.sub(r"\^\{([^{}]+)\}", lambda found: f"^({found[1].replace('-', '−')})", text)
+    return re.sub(r"(?<![A-Za-z_])([A-Za-zΔα-ω])_([0-9aeijkmnptx])(?![A-Za-z0-9_])", _lowered, text)
+
+
+def _greek(found: re.Match[str]) -> str:
+    return GREEK[found[1]]
+
+
+def _raised(found: re.Match[str]) -> str:
+    return (found[1] or found[2]).translate(RAISED)
+
+
+def _lowered(found: re.Match[str]) -> str:
+    return found[1] + found[2].translate(LOWERED)
+
+
 def listed(items: Sequence[str]) -> str:
     """Join words with commas and a final "and".
 

@@ -7,6 +7,7 @@ import streamlit as st
 
 from privexplorer.studies import catalogue
 from privexplorer.studies.sources import KINDS, Item, items
+from privexplorer.studies.words import typeset
 from privexplorer.ui import shell
 
 ALL = "all"
@@ -59,11 +60,11 @@ def sources() -> None:
         frame = pd.DataFrame(
             {
                 "State": [state(item) for item in chosen],
-                "Item": [item.label for item in chosen],
-                "What it says": [item.title for item in chosen],
+                "Item": [typeset(item.label) for item in chosen],
+                "What it says": [typeset(item.title) for item in chosen],
                 "Shown by": [address(item) or "" for item in chosen],
                 "Test": [item.test.split("::")[-1] for item in chosen],
-                "Check": [item.check for item in chosen],
+                "Check": [typeset(item.check) for item in chosen],
                 "Kind": [KINDS[item.kind] for item in chosen],
                 "Chapter": [item.chapter for item in chosen],
                 "Source": [item.source for item in chosen],
@@ -88,8 +89,7 @@ def sources() -> None:
         )
         st.caption(
             "Items that are steps of a proof are listed and not counted. The rest of the sources is on its way: "
-            "what is not "
-            "done says so."
+            "what is not done says so."
         )
 
 

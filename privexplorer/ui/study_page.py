@@ -20,6 +20,8 @@ from privexplorer.ui.run import run
 
 PILLS_ON_A_PHONE = 4
 """Questions of a page that a phone shows side by side; more become a list."""
+VIEWS_ON_A_PHONE = 2
+"""Views of a question that a phone shows side by side."""
 
 
 def study_page() -> None:
@@ -223,18 +225,11 @@ def preset_row(study: Study[Any], form: Form) -> Any:
                     args=(study, key, known),
                 )
             if len(study.views) > 1:
-                return str(
-                    form.ask(
-                        "view",
-                        next(iter(study.views)),
-                        st.segmented_control,
-                        "View",
-                        list(study.views),
-                        format_func=partial(dict.get, dict(study.views)),
-                        label_visibility="collapsed",
-                        required=True,
-                    )
-                )
+                ask = partial(form.ask, "view", next(iter(study.views)), format_func=dict(study.views).get)
+                if shell.is_phone() and len(study.views) > VIEWS_ON_A_PHONE:
+                    return str(ask(st.selectbox, "View", list(study.views)))
+                switch = partial(st.segmented_control, label_visibility="collapsed", required=True)
+                return str(ask(switch, "View", list(study.views)))
         return next(iter(study.views), "")
 
     return fill
