@@ -148,7 +148,7 @@ class Concentration(Study[ConcentrationScenario]):
     card: ClassVar[str] = "How far samples stray, what a coin costs, and how often to repeat."
     link: ClassVar[str] = "See what it buys"
     theme: ClassVar[str] = "price"
-    picture: ClassVar[str] = "curve"
+    picture: ClassVar[str] = "strays"
     scenario: ClassVar[type[Scenario]] = ConcentrationScenario
     late: ClassVar[frozenset[str]] = frozenset({"epsilon", "accuracy", "failure", "trials"})
     views: ClassVar[Mapping[str, str]] = {
