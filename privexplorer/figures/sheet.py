@@ -22,7 +22,7 @@ from privexplorer.figures.grid import (
     y_axis_of,
 )
 from privexplorer.figures.marks import class_numbers, family, traces
-from privexplorer.figures.placing import Box, Ground
+from privexplorer.figures.placing import Box, Ground, free_of
 from privexplorer.figures.style import (
     FONT,
     INK,
@@ -115,7 +115,8 @@ def sheet(chart: Chart, size: Size) -> Spec:
                 | {"xref": f"{cell.axes[0]} domain", "yref": f"{cell.axes[1]} domain"}
             )
     for cell, panel, ground in zip(laid, chart.panels, grounds, strict=True):
-        annotations += names_inside(panel, cell, size, ground, said)
+        later = {mark.name for other in chart.panels[cell.place + 1 :] for mark in other.marks}
+        annotations += names_inside(panel, cell, size, ground, said, later)
     if chart.by_point or any(isinstance(mark, HeatMap) for mark in chart.marks()):
         layout["hovermode"] = "closest"
     bars = [mark for mark in chart.marks() if isinstance(mark, Bars)]
@@ -523,8 +524,11 @@ def names_above_bars(panel: Panel, cell: Cell, size: Size, said: set[str]) -> li
     return out
 
 
-def names_inside(panel: Panel, cell: Cell, size: Size, ground: Ground, said: set[str]) -> list[Spec]:
-    """Name what no margin names: points, spreads, curves that stop early; and label single points and maps."""
+def names_inside(panel: Panel, cell: Cell, size: Size, ground: Ground, said: set[str], later: set[str]) -> list[Spec]:
+    """Name what no margin names: points, spreads, curves that stop early; and label single points and maps.
+
+    A band without any free place for its name waits for one of the ``later`` panels that show it too.
+    """
     out: list[Spec] = []
     for mark in panel.marks:
         if isinstance(mark, HeatMap):
@@ -533,11 +537,15 @@ def names_inside(panel: Panel, cell: Cell, size: Size, ground: Ground, said: set
         if isinstance(mark, Points) and mark.text is not None:
             out += point_texts(mark, cell, size, ground)
         elif mark.label and mark.name not in said:
-            said.add(mark.name)
             if isinstance(mark, Spread):
-                out += spread_name(mark, cell, size, ground)
+                words = spread_name(mark, cell, size, ground)
+                if mark.name in later and any("bgcolor" in word for word in words):
+                    ground.boxes.pop()
+                    continue
             else:
-                out += name_beside(mark, cell, size, ground)
+                words = name_beside(mark, cell, size, ground)
+            said.add(mark.name)
+            out += words
     return out
 
 
@@ -611,25 +619,31 @@ def point_texts(mark: Points, cell: Cell, size: Size, ground: Ground) -> list[Sp
     for text, a, b in zip(mark.text or (), xs.tolist(), ys.tolist(), strict=True):
         if not text or not (math.isfinite(a) and math.isfinite(b)) or len(out) >= 60:
             continue
-        wide, high = text_width(text, size.text), size.text * 1.1
-        boxes = [box for far in (4.0, 10.0) for box in beside(a, b, wide, high, mark.size / 2 + far)]
+        options = []
+        # a few names may take two lines, rather than cross a curve
+        narrow = (
+            wrapped(text, max(len(text) * 2 // 3, 6)) if len([one for one in mark.text or () if one]) <= 3 else text
+        )
+        for said in dict.fromkeys((text, narrow)):
+            wide, high = block_width(said, size.text), block_height(said, size.text) - 0.2 * size.text
+            options += [(said, box) for far in (4.0, 10.0) for box in beside(a, b, wide, high, mark.size / 2 + far)]
         # over the top edge if need be, but never on the line of the x axis
         free = [
-            (ground.clearance(box, over=8) if box.y > high / 2 else -1.0, place)
-            for place, box in enumerate(boxes)
+            (ground.clearance(box, over=8) if box.y > box.height / 2 else -1.0, place)
+            for place, (_, box) in enumerate(options)
             if box.inside(cell.width, cell.height, over=8) and not any(box.overlaps(other) for other in ground.boxes)
         ]
         if not free:
             continue
         # the first place that no curve crosses, or the one with the most room
         room, place = next((one for one in free if one[0] >= 2), max(free, key=lambda one: (one[0], -one[1])))
-        spot = boxes[place]
+        said, spot = options[place]
         ground.boxes.append(spot)
         right, up = np.sign(spot.x - a), np.sign(spot.y - b)
         xanchor, yanchor = SIDES[int(right)], LEVELS[int(up)]
         out.append(
             note(
-                text,
+                said,
                 a / cell.width,
                 b / cell.height,
                 size.text,
@@ -639,8 +653,8 @@ def point_texts(mark: Points, cell: Cell, size: Size, ground: Ground) -> list[Sp
                 yref=f"{cell.axes[1]} domain",
                 xanchor=xanchor,
                 yanchor=yanchor,
-                xshift=spot.x - a - right * wide / 2,
-                yshift=spot.y - b - up * high / 2,
+                xshift=spot.x - a - right * spot.width / 2,
+                yshift=spot.y - b - up * spot.height / 2,
                 **behind(room),
             )
         )
@@ -666,33 +680,51 @@ def spread_name(mark: Spread, cell: Cell, size: Size, ground: Ground) -> list[Sp
     zone = zone_name(mark, cell, size, ground, xs, tops, floors)
     if zone:
         return zone
+    best = on_band(label, xs, tops, floors, cell, size, ground) or on_band(
+        label, xs, tops, floors, cell, size, ground, over_edges=True
+    )
+    if best is None:
+        # the band is thinner than its name: beside it, then, rather than on it
+        text = label.replace("<br>", " ")
+        spot, free = outside(text, xs, tops, floors, cell, size, ground)
+        colour = ROLES[mark.role].colour
+        return [inside(text, spot, cell, size, colour, f"label {mark.name}", **behind(free))]
+    text, spot = best
+    ground.boxes.append(spot)
+    return [inside(text, spot, cell, size, INK, f"label {mark.name}")]
+
+
+def on_band(
+    label: str,
+    xs: FloatArray,
+    tops: FloatArray,
+    floors: FloatArray,
+    cell: Cell,
+    size: Size,
+    ground: Ground,
+    over_edges: bool = False,
+) -> tuple[str, Box] | None:
+    """Find a place for a name on its band, clear of curves; a little of it may stand ``over_edges`` of the band."""
     best: tuple[float, str, Box] | None = None
     for text in dict.fromkeys((label, label.replace("<br>", " "))):
         wide, high = block_width(text, size.text), block_height(text, size.text)
         for at in np.linspace(wide / 2 + 6, cell.width - wide / 2 - 6, 25).tolist():
             if best is not None and best[0] > 9:
                 break
-            ends = np.array([at - wide / 2, at, at + wide / 2])
+            ends = at + np.array([-0.5, 0.0, 0.5]) * wide * (0.4 if over_edges else 1.0)
             top = min(float(np.interp(ends, xs, tops, left=np.nan, right=np.nan).min()), cell.height)
             floor = max(float(np.interp(ends, xs, floors, left=np.nan, right=np.nan).max()), 0.0)
-            if not top - floor > high:
+            if not top - floor > high - 8:
                 continue
             for share in (1.0, 0.0, 0.5, 0.75, 0.25):
-                slack = max((top - floor - high) / 2 - 6, 0.0)
+                slack = max((top - floor - high) / 2 + (8 if over_edges else -6), 0.0)
                 box = Box(at, (top + floor) / 2 + (2 * share - 1) * slack, wide, high)
+                edge = 10.0 if over_edges else free_of(box, ground.edges) + 5
                 # enough room is enough: then the earlier of two places
-                room = min(ground.clearance(box), 10.0) - 0.5 * at / cell.width
+                room = min(ground.crossing(box), edge, 10.0) - 0.5 * at / cell.width
                 if best is None or room > best[0]:
                     best = room, text, box
-    if best is None or best[0] < 1:
-        # the band is thinner than its name: beside it, then, rather than on it
-        text = label.replace("<br>", " ")
-        spot, free = outside(text, xs, tops, floors, cell, size, ground)
-        colour = ROLES[mark.role].colour
-        return [inside(text, spot, cell, size, colour, f"label {mark.name}", **behind(free))]
-    _, text, spot = best
-    ground.boxes.append(spot)
-    return [inside(text, spot, cell, size, INK, f"label {mark.name}")]
+    return None if best is None or best[0] < 1 else best[1:]
 
 
 def zone_name(
@@ -745,7 +777,7 @@ def map_words(mark: HeatMap, cell: Cell, size: Size) -> list[Spec]:
     taken: list[Box] = []
     if mark.you is not None:
         a, b = cell.pixels(np.array([mark.you[0]]), np.array([mark.you[1]]))
-        taken.append(Box(float(a[0]) + 20, float(b[0]), 80, 24))
+        taken.append(Box(float(a[0]) + (-24 if spot_right(mark.you[0], cell) else 24), float(b[0]), 96, 28))
     regions = []
     for right, up, text in mark.regions:
         lines = wrapped(text, 16)

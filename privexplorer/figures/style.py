@@ -397,6 +397,22 @@ DECIMALS = tuple(
 """All ticks of a linear axis show as many decimals as its step needs, also after zooming in."""
 
 
+def most_ticks(low: float, high: float) -> int:
+    """Choose how many ticks a narrow axis may have at most: 4, or as many as show three of them.
+
+    Examples
+    --------
+    >>> most_ticks(0.0, 1.0), most_ticks(-4.0, 4.0)
+    (4, 5)
+    """
+    for most in (4, 5, 6):
+        # the browser takes the next step where the room would just do
+        step = nice_step(1.001 * (high - low), most)
+        if math.floor(high / step + 1e-9) - math.ceil(low / step - 1e-9) >= 2:
+            return most
+    return 7
+
+
 def linear_axis(low: float, high: float, few: bool = False, suffix: str = "", whole: bool = False) -> Spec:
     """Return scale, range and ticks of a linear axis; zooming in brings finer ticks, but none between counts."""
     if whole and nice_step(high - low, 3 if few else 6) <= 1:
@@ -413,7 +429,7 @@ def linear_axis(low: float, high: float, few: bool = False, suffix: str = "", wh
         "type": "linear",
         "range": [low, high],
         "tickmode": "auto",
-        "nticks": 4 if few else 7,
+        "nticks": most_ticks(low, high) if few else 7,
         "separatethousands": True,
         "exponentformat": "power",
         "minexponent": 5,

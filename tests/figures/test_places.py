@@ -153,3 +153,48 @@ def test_closed_and_upright_curves_are_seen_everywhere():
     ground = Ground(200, 200)
     ground.curve(np.array([100.0, 100.001]), np.array([0.0, 200.0]))
     assert ground.clearance(Box(105, 100, 40, 10)) < 0
+
+
+def test_a_band_without_room_for_its_name_is_named_in_a_later_panel():
+    x = np.linspace(0, 1, 60)
+    crowd = tuple(
+        Line("truth", x, level + 0.04 * np.sin(60 * x), f"c{level:.2f}") for level in np.arange(0.03, 1, 0.06)
+    )
+    zone = Spread("non-private", [0.0, 1.0], [0.0, 0.0], [1.0, 1.0], "zone", label="no interval")
+    y = Axis("y", low=0.0, high=1.0)
+    panels = (Panel((zone, *crowd), "one"), Panel((zone, crowd[3]), "two"))
+    figure = draw(Chart("T", "s", Axis("x"), y, panels, columns=2))
+    (note,) = (note for note in figure.layout.annotations if note.name == "label zone")
+    assert note.xref == "x2 domain"
+    assert note.bgcolor is None
+    alone = draw(Chart("T", "s", Axis("x"), y, panels[:1]))
+    (note,) = (note for note in alone.layout.annotations if note.name == "label zone")
+    assert note.bgcolor == style.PAPER, "no other panel: paper behind it"
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_both_bands_of_one_release_are_named_apart_from_the_truth(compact):
+    x = np.geomspace(0.01, 10, 40)
+    marks = (
+        Spread("private", x, 5 - 0.034 / x, 5 + 0.034 / x, "light", label="19 of 20<br>releases"),
+        Spread("private", x, 5 - 0.008 / x, 5 + 0.008 / x, "strong", strength="strong", label="half of all releases"),
+        Line("truth", x, np.full(40, 5.0), "truth", "truth"),
+    )
+    figure = draw(Chart("T", "s", Axis("ε", "log"), Axis("entropy"), (Panel(marks),)), compact=compact)
+    for name in ("label light", "label strong"):
+        assert not crossed(figure, "truth", name, compact)
+    light = next(note for note in figure.layout.annotations if note.name == "label light")
+    assert light.font.color == style.INK, "on the band, not beside it"
+
+
+def test_a_long_name_of_a_point_takes_two_lines_rather_than_cross_a_curve():
+    x = np.linspace(0, 1, 50)
+    wall = Line("attacker", [0.62, 0.621], [0.0, 1.0], "wall")
+    curve = Line("private", x, np.full(50, 0.5), "curve")
+    point = Points("truth", [0.45], [0.1], "points", text=["99 symbols ×10, one ×7"])
+    other = Line("truth", [0.0, 0.001], [0.0, 1.0], "other wall")
+    axes = Axis("x", low=0.0, high=1.0), Axis("y", low=0.0, high=1.0)
+    figure = draw(Chart("T", "s", *axes, (Panel((wall, curve, point, other)),)), compact=True)
+    note = next(note for note in figure.layout.annotations if note.name.startswith("point "))
+    assert note.text == "99 symbols<br>×10, one ×7"
+    assert note.bgcolor is None

@@ -62,3 +62,12 @@ def test_names_of_regions_make_way_for_the_own_place():
     assert not moved.overlaps(you)
     assert np.hypot(moved.x - region.x, moved.y - region.y) < 60
     assert clear_of(region, [], cell) == region
+
+
+@pytest.mark.parametrize(("low", "high"), [(-4.0, 4.0), (0.0, 1.0), (0.0, 2.0), (0.15, 0.36), (0.0, 25.0)])
+def test_narrow_linear_axes_show_three_ticks_at_least(low, high):
+    most = style.linear_axis(low, high, few=True)["nticks"]
+    # browsers take the first step of 1, 2 or 5 that is larger than the span over the most ticks
+    steps = [step * 10.0**power for power in range(-3, 3) for step in (1, 2, 5)]
+    step = min(value for value in steps if value > (high - low) / most * (1 + 1e-9))
+    assert len([i for i in range(-200, 200) if low - 1e-9 <= i * step <= high + 1e-9]) >= 3
