@@ -42,7 +42,6 @@ from privexplorer.predictability.attackers import (
 )
 from privexplorer.predictability.bounds import (
     KAPPA,
-    NOISE_SCALE_TITLES,
     AttackSize,
     Form,
     Loss,
@@ -241,7 +240,6 @@ __all__ = [
     "KAPPA",
     "LIPSCHITZ_NOTE",
     "MIXING_LIMIT",
-    "NOISE_SCALE_TITLES",
     "PART_ROWS",
     "PATH_LIMIT",
     "STATE_LIMIT",

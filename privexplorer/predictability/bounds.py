@@ -31,11 +31,6 @@ Loss: TypeAlias = Literal["squared", "log"]
 NoiseScale: TypeAlias = Literal["release", "paper"]
 Form: TypeAlias = Literal["printed", "corrected"]
 
-NOISE_SCALE_TITLES: dict[str, str] = {
-    "release": "As released: one draw of noise shared by all records (corrected)",
-    "paper": "As printed: the noise counted once per record",
-}
-
 
 @dataclass(frozen=True)
 class AttackSize:
@@ -711,7 +706,6 @@ def noise_level_for_bound(
 
 __all__ = [
     "KAPPA",
-    "NOISE_SCALE_TITLES",
     "AttackSize",
     "Form",
     "Loss",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -339,6 +339,3 @@ def sorted_distinct(what: str) -> AfterValidator:
         return tuple(sorted(items))
 
     return AfterValidator(check)
-
-
-Validator = Callable[[Any], Any]

@@ -371,8 +371,6 @@ CONTINUOUS_LEAK = (
     "With noise on a continuous scale the exact true value is shown with probability α and can be recognised as such: "
     "no finite ε holds, δ(ε) = α for every ε."
 )
-DRAWN_ONCE = "Noise is drawn once per person and kept. Drawing it again, with new seeds, would average it away."
-NAIVE_WORDS = "taking what is shown for the true value"
 KNOWN_LAW = (
     "The people are drawn from a known law, so that truth and error are known; nothing here comes from a person."
 )
@@ -387,12 +385,10 @@ ASSUMED: tuple[str, ...] = (
 __all__ = [
     "ASSUMED",
     "CONTINUOUS_LEAK",
-    "DRAWN_ONCE",
     "GUARD_TITLES",
     "KEEPS",
     "KNOWN_LAW",
     "LEVEL_IS_NOT_EPSILON",
-    "NAIVE_WORDS",
     "ONE_COLUMN",
     "TARGETS",
     "TARGET_SHORT",

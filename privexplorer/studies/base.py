@@ -84,7 +84,6 @@ class Study(ABC, Generic[S]):
     late: ClassVar[frozenset[str]] = frozenset()
     views: ClassVar[Mapping[str, str]] = {}
     rows: ClassVar[tuple[str, ...]] = ()
-    reads_table: ClassVar[bool] = False
     spread: ClassVar[str] = "± 2 s.e."
     """What stands beside a value in the table: twice the standard error, or twice that of the noise of one release."""
 

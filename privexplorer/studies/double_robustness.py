@@ -70,7 +70,6 @@ LEVEL = 0.95
 BLOCK = 100
 PANELS = {"bias": "bias", "coverage": "intervals that miss", "slice": "along the ray to you"}
 BOTH, ODDS_ONLY, SHIFT_ONLY, LIMIT = "both wrong", "propensity wrong", "regression wrong", "limit of the product"
-CALCULATED, SIMULATED = "calculated", "simulated"
 
 
 class DoubleRobustnessScenario(Scenario):

@@ -613,7 +613,6 @@ class PrivateEffect(Study[PrivateEffectScenario]):
     rows: ClassVar[tuple[str, ...]] = (
         "L-E8", "L-E34", "L-Ex2", "L-Ex3", "L-E19", "L-E21", "L-Tb1", "L-E57", "L-X10", "L-X12",
     )  # fmt: skip
-    reads_table: ClassVar[bool] = True
 
     def presets(self) -> tuple[Preset[PrivateEffectScenario], ...]:
         """Finished examples."""

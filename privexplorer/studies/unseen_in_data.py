@@ -198,7 +198,6 @@ class UnseenInData(Study[UnseenInDataScenario]):
         "entropy": "Entropy",
     }
     rows: ClassVar[tuple[str, ...]] = ("T-Sm-def", "T-H-def", "T-Framework", "T-SGT", "T-GT-claim")
-    reads_table: ClassVar[bool] = True
 
     def presets(self) -> tuple[Preset[UnseenInDataScenario], ...]:
         """Finished examples."""
