@@ -604,7 +604,13 @@ def checked_matrix(matrix: ArrayLike) -> FloatArray:
 
 def check_keep_probability(keep_probability: float) -> float:
     """Return the keep probability if it lies in (0, 1] (ParameterError otherwise)."""
-    value = float(keep_probability)
+    try:
+        value = float(keep_probability)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            f"The keep probability must be a number above 0 and at most 1; it is “{str(keep_probability)[:40]}”.",
+            field="keep_probability",
+        ) from None
     if not 0.0 < value <= 1.0:
         raise ParameterError(
             f"The keep probability must be above 0 and at most 1; it is {value:g}. At 0 nothing about the private "

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -115,6 +116,12 @@ def test_noise_laws_refuse(make: object, words: str) -> None:
 def test_keep_probability_outside_its_range(keep: float) -> None:
     with pytest.raises(ParameterError, match=r"above 0 and at most 1; it is .* At 0 nothing about the private column"):
         AlphaIdentity(keep, UniformNoise())
+
+
+@pytest.mark.parametrize("keep", ["x", None, [0.5, 0.5]])
+def test_keep_probability_that_is_no_number(keep: Any) -> None:
+    with pytest.raises(ParameterError, match="must be a number above 0 and at most 1; it is “"):
+        AlphaIdentity(keep, UniformNoise(0.0, 1.0))
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf])
