@@ -277,6 +277,8 @@ def renew(
         suited = [column for column in suited if known[column] in NUMERIC] or suited
     free = [column for column in suited if column not in taken] or suited
     if rule.many:
+        if now and known.keys() >= set(now):
+            return  # as the link or the visitor has it
         kept = [column for column in now if column in known and column not in taken]
         form.set(name, kept or (free[: max(1, len(start))] if now else []))
     elif now and now not in known and not rule.optional:
