@@ -555,7 +555,7 @@ class Attackers(Study[AttackersScenario]):
         )  # fmt: skip
         return Chart(
             f"Biased draws by {scenario.weight_column}",
-            "left: weights now; right: worth, 1/Σp²",
+            "first: weights now; second: worth, 1/Σp²",
             Axis("weight w", "linear"),
             Axis("share", "linear", 0.0, unit="%"),
             (

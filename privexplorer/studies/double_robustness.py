@@ -464,7 +464,7 @@ class DoubleRobustness(Study[DoubleRobustnessScenario]):
             )  # fmt: skip
             return Chart(
                 "How often the 95% interval misses",
-                "shade: share that misses; y: outcome model off",
+                "shade: misses; upwards: error of outcome model",
                 x,
                 y,
                 (Panel((mark,)),),
@@ -474,7 +474,7 @@ class DoubleRobustness(Study[DoubleRobustnessScenario]):
         )
         return Chart(
             "Bias when both models are wrong",
-            "shade: size of the bias; y: outcome model off",
+            "shade: bias; upwards: error of the outcome model",
             x,
             y,
             (Panel((mark,)),),

@@ -406,7 +406,7 @@ class InformationView(Study[InformationScenario]):
         )
         return Chart(
             f"Information about a record with {scenario.record_values} values",
-            "nats, randomised response, worst chances before",
+            "nats; randomised response, worst prior chances",
             Axis("ε", "log", ends=("more private", "more accurate"), symbol="ε"),
             Axis("information", "log", unit="nats"),
             (Panel(marks, here=(scenario.epsilon, f"your ε = {scenario.epsilon:g}")),),

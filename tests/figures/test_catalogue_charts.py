@@ -44,6 +44,13 @@ def test_subtitles_fit_and_labels_are_short(charts):
             assert len(lines) <= 3, label
 
 
+def test_subtitles_hold_on_a_phone_where_panels_stand_below_one_another(charts):
+    for chart in charts:
+        assert not re.search(r"\b(left|right)\b *:", chart.subtitle), chart.subtitle
+        if any(isinstance(mark, HeatMap) and not mark.cells for mark in chart.marks()):
+            assert re.search(r"shade: .*(upwards|y): ", chart.subtitle), "a map has no other place to name its y axis"
+
+
 def test_charts_are_drawn_whole(charts):
     for chart in charts:
         for compact, presenter in ((False, False), (True, False), (False, True)):
