@@ -491,14 +491,21 @@ def _runs(keys: _Keys, checks: _Checks | None, known: int = 0) -> tuple[IntArray
     order = (words & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.int64)
     words >>= bits
     same = words[1:] == words[:-1]
-    twins = np.flatnonzero(same)
-    one, two = order[twins], order[twins + 1]
-    if (keys[one] != keys[two]).any() or (checks is not None and (checks[one] != checks[two]).any()):
+    if _differ(keys, order, same) or (checks is not None and _differ(checks, order, same)):
         order = np.lexsort((keys,) if checks is None else (checks, keys))
         same = keys[order[1:]] == keys[order[:-1]]
         if checks is not None:
             same &= checks[order[1:]] == checks[order[:-1]]
     return np.flatnonzero(np.concatenate(([True], ~same))), order
+
+
+def _differ(values: NDArray[Any], order: IntArray, same: BoolArray) -> bool:
+    """Whether two neighbours in an order, said to be the same, are not."""
+    twins = np.flatnonzero(same)
+    if 4 * twins.size < same.size:
+        return bool((values[order[twins]] != values[order[twins + 1]]).any())
+    ordered = values[order]
+    return bool(((ordered[1:] != ordered[:-1]) & same).any())
 
 
 def _narrowest(counts: NDArray[Any]) -> np.dtype[Any]:

@@ -240,7 +240,7 @@ def _look_through(source: Source, wanted: str) -> _Facts:
     valid = True
     while piece:
         end = b"\n" if b"\n" in piece else b"\r"
-        lines += piece.count(end)
+        lines += int(np.count_nonzero(np.frombuffer(piece, np.uint8) == end[0]))
         run += piece.find(end) if end in piece else len(piece)
         longest = max(longest, run)
         if end in piece:

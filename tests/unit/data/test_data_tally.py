@@ -256,3 +256,16 @@ def test_reading_a_text_table_loads_no_pandas():
         "assert 'pandas' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("few", [True, False], ids=["few alike", "many alike"])
+@pytest.mark.parametrize("differing", [True, False])
+def test_neighbours_that_only_seem_alike_are_noticed(few, differing):
+    """Among a thousand entries said to be one value, or each its own but two, one entry differs from the next."""
+    values = np.arange(1000) if few else np.zeros(1000, dtype=np.int64)
+    order = np.random.default_rng(2).permutation(1000)
+    same = np.zeros(999, dtype=bool) if few else np.ones(999, dtype=bool)
+    same[500] = True
+    values[order[501]] = values[order[500]] + differing
+    same[501] &= not differing
+    assert _tally._differ(values, order, same) == differing
