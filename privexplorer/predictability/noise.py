@@ -279,7 +279,7 @@ class GaussianForPrivacy(NoiseRecord):
     source: ClassVar[str] = "predictability §2.4"
     epsilon: Epsilon = 1.0
     delta: Annotated[float, Number] = field(
-        1e-6, "Slack δ", "Probability with which ε may fail; keep it far below 1 over the number of people.",
+        1e-6, "Failure chance δ", "Probability with which ε may fail; keep it far below 1 over the number of people.",
         key="delta", group="Privacy", ge=1e-300, le=0.5, scale="log", low=1e-12,
     )  # fmt: skip
 

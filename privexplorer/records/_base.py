@@ -197,7 +197,7 @@ Delta = Annotated[
     Field(
         ge=0,
         lt=1,
-        title="Slack δ",
+        title="Failure chance δ",
         description="Probability with which the ε guarantee may fail; keep it far below 1 over the number of people.",
         json_schema_extra={"key": "delta", "group": "Privacy"},
     ),

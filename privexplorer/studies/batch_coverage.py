@@ -129,7 +129,7 @@ class BatchCoverageStudy(Study[BatchScenario]):
         "different values in each, and average."
     )
     tab: ClassVar[str] = "Batches"
-    card: ClassVar[str] = "An unbiased average over blocks, its spread, and half the noise that is printed."
+    card: ClassVar[str] = "An unbiased average over blocks, its spread, and noise half of what its source asks for."
     link: ClassVar[str] = "Cut a sample into blocks"
     theme: ClassVar[str] = "unseen"
     picture: ClassVar[str] = "blocks"

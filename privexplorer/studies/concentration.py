@@ -145,7 +145,7 @@ class Concentration(Study[ConcentrationScenario]):
         "If one record moves the answer little, samples agree with one another, and little noise protects each record."
     )
     tab: ClassVar[str] = "Concentration"
-    card: ClassVar[str] = "How far samples stray, what a coin costs, and how often to repeat."
+    card: ClassVar[str] = "How far an answer strays, what privacy adds to it, and how often to repeat."
     link: ClassVar[str] = "See what it buys"
     theme: ClassVar[str] = "price"
     picture: ClassVar[str] = "strays"

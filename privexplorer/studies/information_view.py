@@ -196,7 +196,7 @@ class InformationView(Study[InformationScenario]):
                     "most ε.",
                 ),
                 Card(
-                    "MI-DP level",
+                    "At worst",
                     f"{significant(worst)}\u00a0nats",
                     f"worst π = {worst_prior[1]:.2g}",
                     "The same for the worst chance beforehand: the ε of mutual-information DP of a randomised answer.",

@@ -85,7 +85,7 @@ class NoiseScenario(Scenario):
     )
     delta: Annotated[float, Number] = field(
         0.0,
-        "Slack δ in “Levels”",
+        "δ allowed in “Levels”",
         "For the conversion between levels.",
         key="delta",
         group="Privacy",
@@ -408,7 +408,7 @@ class NoiseDesigner(Study[NoiseScenario]):
                 ),
                 Panel(
                     tuple(right),
-                    "Slack δ at each ε",
+                    "δ that each ε needs",
                     x=Axis("ε", symbol="ε"),
                     y=Axis("δ", low=0.0),
                 ),

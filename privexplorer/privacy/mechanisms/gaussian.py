@@ -358,7 +358,7 @@ class Gaussian(MechanismRecord):
     epsilon: Epsilon = 1.0
     delta: Annotated[float, Number] = field(
         1e-6,
-        "Slack δ",
+        "Failure chance δ",
         "Probability with which the ε guarantee may fail; keep it far below 1 over the number of people.",
         key="delta",
         group="Privacy",

@@ -69,7 +69,7 @@ EXACT: list[tuple[dict[str, Any], str]] = [
     ),
     ({"epsilon": math.inf}, "“Privacy loss ε” must be a number from 0.000001 to 50; the file says “infinity”."),
     ({"epsilon": math.nan}, "“Privacy loss ε” must be a number from 0.000001 to 50; the file says “not a number”."),
-    ({"delta": 1}, "“Slack δ” must be a number of at least 0 and below 1; the file says 1."),
+    ({"delta": 1}, "“Failure chance δ” must be a number of at least 0 and below 1; the file says 1."),
     ({"trials": 17.5}, "“Runs” must be a whole number from 8 to 20,000; the file says 17.5."),
     (
         {"seed": 10**30},
