@@ -380,7 +380,7 @@ def test_a_constant_question_is_answered_by_zero_and_a_note(loss: Any) -> None:
         ({"published": PublishedMeans(columns=("pressure", "ward"))}, "ward"),
         ({"question": TypedQuestion(text="age >")}, "it ends there"),
         ({"noise": pr.GivenCovariance(entries=(1.0, 2.0, 3.0))}, "d times d"),
-        ({"published": PublishedRegression(model="logistic", outcome="age")}, "0 or 1"),
+        ({"published": PublishedRegression(model="logistic", outcome="age", features=("cost",))}, "0 or 1"),
     ],
 )
 def test_refusals_are_sentences(choices: dict[str, Any], words: str) -> None:
