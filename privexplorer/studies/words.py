@@ -25,7 +25,8 @@ def significant(value: float, digits: int = 3) -> str:
     value = float(f"{value:.{digits - 1}e}") if abs(value) < 10**digits else value
     exponent = math.floor(math.log10(abs(value)) + 1e-12)
     if exponent >= 6 or exponent < -3:
-        text = f"{value / 10**exponent:.{digits - 1}f}×10{str(exponent).translate(SUPERSCRIPT)}"
+        mantissa, power = f"{value:.{digits - 1}e}".split("e")
+        text = f"{mantissa}×10{str(int(power)).translate(SUPERSCRIPT)}"
     else:
         text = f"{value:,.{max(0, digits - 1 - exponent)}f}"
     return text.replace("-", "−")

@@ -358,3 +358,9 @@ def test_a_chart_is_built_in_a_blink(make):
         draw(chart)
         spent.append(time.process_time() - start)
     assert min(spent) < 0.03, "measured 8 ms; the repaint of a page has 300 ms in all"
+
+
+def test_values_too_small_for_a_power_of_ten_are_drawn():
+    marks = (Line("private", [1, 2, 3], [1.0, 1e-12, 5e-324], "chance"),)
+    figure = draw(Chart("T", "s", Axis("n"), Axis("chance", "log"), (Panel(marks),)))
+    assert figure.data[0].text[2] == "chance: 4.94×10⁻³²⁴"
