@@ -85,7 +85,7 @@ def sheet(chart: Chart, size: Size) -> Spec:
         right += STROKE
         layout["margin"]["r"] = right
         laid = cells(chart, size, right, top)
-    deeper = category_depth(laid, size)
+    deeper = category_depth(chart, laid, size)
     if deeper > 0:
         size = replace(size, height=size.height + deeper)
         layout["height"] = size.height
@@ -160,7 +160,7 @@ def axes(chart: Chart, panel: Panel, cell: Cell, size: Size, laid: Sequence[Cell
             cell.x,
             narrow,
             whole(across_panels, "x"),
-            category_ticks(cell, size) if cell.x.scale == "category" else (),
+            upright_names(cell.x.categories, cell.width, size),
         )
         | {"domain": list(cell.x_domain), "anchor": cell.axes[1]}
     )
@@ -170,7 +170,7 @@ def axes(chart: Chart, panel: Panel, cell: Cell, size: Size, laid: Sequence[Cell
         upright |= {"ticks": "outside", "ticklen": 5, "tickcolor": SOFT, "showgrid": False}
     for mark in panel.marks:
         if isinstance(mark, HeatMap) and mark.cells:
-            across |= named_ticks(mark.x, mark.x_names)
+            across |= named_ticks(mark.x, upright_names(mark.x_names, cell.width, size))
             upright |= named_ticks(mark.y, mark.y_names)
     across["unifiedhovertitle"] = {"text": hover_head(x, cell.x, panel)}
     if not own_x:
@@ -190,14 +190,15 @@ def named_ticks(places: Numbers, names: Sequence[str]) -> Spec:
     return {"tickmode": "array", "tickvals": numbers(places).tolist(), "ticktext": list(names), "ticks": ""}
 
 
-def category_ticks(cell: Cell, size: Size) -> list[str]:
-    """Return the names under the bars, never slanted: wrapped, and one lower than the other where room is short.
+def upright_names(names: Sequence[str], width: float, size: Size) -> list[str]:
+    """Return the names under bars or columns, never slanted: wrapped, and one lower than the other where room is short.
 
     Names stand in up to three rows, the second under the first's gaps; if that is not enough, every second name (or
     third, ...) is left out, and hovering tells it.
     """
-    names = cell.x.categories
-    each = cell.width / max(len(names), 1)
+    if not names:
+        return []
+    each = width / len(names)
     for rows, whole in ((1, True), (2, True), (1, False), (2, False), (3, False)):
         room = rows * each - 6
         texts = [wrapped(name, max(5, int(room / (0.5 * size.text)))) for name in names]
@@ -227,9 +228,14 @@ def staggered(texts: Sequence[str], rows: int) -> list[str]:
     return out
 
 
-def category_depth(laid: Sequence[Cell], size: Size) -> int:
-    """Pixels that the names of categories need beyond one line."""
-    texts = [text for cell in laid if cell.x.scale == "category" for text in category_ticks(cell, size)]
+def category_depth(chart: Chart, laid: Sequence[Cell], size: Size) -> int:
+    """Pixels that the names of categories and of a table's columns need beyond one line."""
+    texts = []
+    for cell, panel in zip(laid, chart.panels, strict=True):
+        texts += upright_names(cell.x.categories, cell.width, size)
+        for mark in panel.marks:
+            if isinstance(mark, HeatMap) and mark.cells:
+                texts += upright_names(mark.x_names, cell.width, size)
     return round(max((block_height(text, size.text) for text in texts), default=0) - block_height("", size.text))
 
 
@@ -362,7 +368,7 @@ def at_end(mark: Mark, cell: Cell) -> bool:
         return False
     far = AT_THE_END if cell.x.scale != "category" else min(AT_THE_END, 1 - 0.51 / len(cell.x.categories))
     if isinstance(mark, Points):
-        return spot[0] >= far and len(mark.y) > 1 and mark.text is None
+        return spot[0] >= (far if len(mark.y) > 1 else 0.97) and mark.text is None
     return spot[0] >= far
 
 

@@ -282,6 +282,7 @@ def x_axis(title: str, size: Size) -> Spec:
         "showgrid": False,
         "zeroline": False,
         "automargin": False,
+        "tickangle": 0,
     }
 
 

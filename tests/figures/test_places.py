@@ -198,3 +198,13 @@ def test_a_long_name_of_a_point_takes_two_lines_rather_than_cross_a_curve():
     note = next(note for note in figure.layout.annotations if note.name.startswith("point "))
     assert note.text == "99 symbols<br>×10, one ×7"
     assert note.bgcolor is None
+
+
+@pytest.mark.parametrize(("at", "where"), [(1.0, "paper"), (0.5, "x domain")])
+def test_a_single_point_is_named_in_the_margin_if_it_stands_beside_it(at, where):
+    marks = (
+        Line("private", np.linspace(0, 1, 30), np.linspace(0.6, 0.5, 30), "curve", "curve"),
+        Points("attacker", [at], [0.3], "point", "simulated attacker"),
+    )
+    figure = draw(Chart("T", "s", Axis("x", low=0.0, high=1.0), Axis("y"), (Panel(marks),)), compact=True)
+    assert next(note for note in figure.layout.annotations if note.name == "label point").xref == where

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
 from privexplorer.figures import draw, style
 from privexplorer.figures.sheet import staggered
-from privexplorer.studies.chart import Axis, Bars, Chart, Panel
+from privexplorer.studies.chart import Axis, Bars, Chart, HeatMap, Panel
 
 PHONE = 350
 
@@ -81,3 +82,20 @@ def test_titles_of_two_lines_have_lines_of_about_the_same_length():
     first, second = style.balanced(text, 42).split("<br>")
     assert min(len(first), len(second)) > 0.7 * max(len(first), len(second))
     assert style.balanced("short", 42) == "short"
+
+
+def test_names_under_the_columns_of_a_table_are_upright_and_apart():
+    names = ["0–0.17", "0.17–0.33", "0.33–0.5", "0.5–0.67", "0.67–0.83", "0.83–1"]
+    places = np.arange(6.0)
+    table = HeatMap(places, places, np.eye(6), (), "t", cells=True, x_names=names, y_names=[f"true {n}" for n in names])
+    axes = Axis("shown", low=-0.5, high=5.5), Axis("true", low=-0.5, high=5.5)
+    figure = draw(Chart("T", "s", *axes, (Panel((table,)),)), compact=True)
+    axis = figure.layout.xaxis
+    assert axis.tickangle == 0
+    assert [text.removeprefix("<br>") for text in axis.ticktext] == names
+    assert [text.startswith("<br>") for text in axis.ticktext] == [False, True] * 3
+
+
+def test_numbers_on_an_axis_are_never_slanted():
+    marks = (Bars("private", [0.001, 0.002, 0.003], [1.0, 1.0, 1.0], "size"),)
+    assert draw(Chart("T", "s", Axis("x"), Axis("y"), (Panel(marks),)), compact=True).layout.xaxis.tickangle == 0
