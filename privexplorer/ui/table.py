@@ -241,11 +241,12 @@ def pick_columns(form: Form, name: str, title: str, info: FieldInfo, start: Any)
     seen = f"_seen_columns:{form.key(name)}"
     # drawn for the first time beside a table that somebody chose (a link says no defaults), or beside another table
     is_said = form.is_set(name) and form.now(name, start) != (list(start) if rule.many else start)
-    before = st.session_state.get(seen, tuple(options) if is_said else None)
-    if options and before != tuple(options):
+    table = chosen_table(form, more["column_of"])[1]
+    here = (table.data if table is not None else "", *options)  # two tables may have the same columns
+    if options and st.session_state.get(seen, here if is_said else None) != here:
         renew(form, name, known, wanted, taken, start, more, rule)
         form.exchanged.add(name.rpartition(".")[0])
-    st.session_state[seen] = tuple(options)
+    st.session_state[seen] = here
     now = form.now(name, list(start) if rule.many else start)
     words = partial(column_title, known)
     if rule.many:

@@ -50,3 +50,11 @@ def test_a_value_that_a_new_table_lacks_is_exchanged(app: AppTest) -> None:
     assert app.selectbox(key="query-map:ask.one.column").value == "town"
     assert app.selectbox(key=VALUE).value == "Umea"
     assert app.selectbox(key=VALUE).options == ["Lund", "Umea"]
+
+
+def test_a_value_is_exchanged_where_the_columns_have_the_same_names(app: AppTest) -> None:
+    upload(app, "one.csv", "rent", "Oslo", "Bergen", "Oslo")
+    app.selectbox(key="query-map:ask.one.column").set_value("town").run()
+    app.selectbox(key=VALUE).set_value("Oslo").run()
+    upload(app, "two.csv", "rent", "Lund", "Umea", "Umea")
+    assert app.selectbox(key=VALUE).value == "Umea"
