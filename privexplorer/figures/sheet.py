@@ -736,7 +736,7 @@ def on_band(
 def zone_name(
     mark: Spread, cell: Cell, size: Size, ground: Ground, xs: FloatArray, tops: FloatArray, floors: FloatArray
 ) -> list[Spec]:
-    """Name a zone, a band from the bottom of the panel to its top, at its upper edge; nothing for other bands."""
+    """Name a zone, a band from the bottom of the panel to its top, as high up as is free; nothing for other bands."""
     good = np.isfinite(tops) & np.isfinite(floors)
     if not good.any() or floors[good].max() > 1 or tops[good].min() < cell.height - 1:
         return []
@@ -744,14 +744,17 @@ def zone_name(
     label = mark.label or ""
     options = [
         (text, Box(min(max((left + right) / 2, wide / 2 + 2), cell.width - wide / 2 - 2), level, wide, high))
-        for row in range(6)
+        for row in range(max(int(cell.height / (size.text * LINE_HEIGHT)) - 1, 1))
         for text in dict.fromkeys((label, label.replace(" ", "<br>")))
         for wide, high in [(block_width(text, size.text), block_height(text, size.text))]
         for level in (cell.height - high / 2 - 3 - row * size.text * LINE_HEIGHT,)
         if wide < right - left + 12 or " " not in label or "<br>" in text
     ]
-    place, free = ground.choose([box for _, box in options], enough=3.0)
-    text, spot = options[place]
+    # names may cross the edges of bands, so that they stay in a row
+    rooms = [min(ground.crossing(box), 3.0) for _, box in options]
+    free = max(rooms)
+    text, spot = options[rooms.index(free)]
+    ground.boxes.append(spot)
     return [inside(text, spot, cell, size, INK, f"label {mark.name}", **behind(free))]
 
 

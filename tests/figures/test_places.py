@@ -116,7 +116,9 @@ def test_zones_are_named_in_a_row_at_the_top():
         )
     ]
     curve = Line("private", [5, 500], [0.3, 0.1], "curve", "curve")
-    figure = draw(Chart("T", "s", Axis("x", "log"), Axis("y", low=-2.0, high=2.0), (Panel((*zones, curve)),)))
+    # the edge of a band runs through the row of names: they stay in it all the same
+    band = Spread("private", [5, 500], [-1.0, -1.0], [1.85, 1.0], "band")
+    figure = draw(Chart("T", "s", Axis("x", "log"), Axis("y", low=-2.0, high=2.0), (Panel((*zones, band, curve)),)))
     notes = {note.text: note for note in figure.layout.annotations if note.name.startswith("label ")}
     assert len({notes[name].y for name in names}) == 1
     assert notes["red"].y * HEIGHT > HEIGHT - 25
