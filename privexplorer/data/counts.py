@@ -451,12 +451,15 @@ def _counts(rows: _Rows, cleaner: _Cleaner) -> ColumnCounts:
         values_kept = arrow.keep(typed, kept)
         tally.add(values_kept, weights if kept.all() else weights[kept], marks if values_kept is values else None)
 
+    def plain(piece: pa.Array) -> bool:
+        return bool(pa.types.is_string(piece.type)) and not piece.null_count
+
     def marked() -> Iterator[tuple[pa.Array, IntArray | None, Marks | None]]:
-        """Texts have their fingerprints taken in the thread that reads, as long as they are of use."""
-        numbers = cleaner.attempt.kind in ("count", "number")
+        """Where reading is light, the thread that reads takes the fingerprints too, as long as they are of use."""
+        single, numbers = len(rows.layout.columns) == 1, cleaner.attempt.kind in ("count", "number")
         for piece, given in rows:
-            texts = given is None and pa.types.is_string(piece.type) and not piece.null_count
-            yield piece, given, fingerprints(piece) if texts and (frequent.useful or not numbers) else None
+            useful = single and plain(piece) and (frequent.useful or not numbers)
+            yield piece, given, fingerprints(piece) if useful else None
 
     with Tally(wide=rows.counts is not None) as tally, closing(_ahead(marked())) as pieces:
         for piece, given, marks in pieces:
@@ -464,8 +467,8 @@ def _counts(rows: _Rows, cleaner: _Cleaner) -> ColumnCounts:
                 count(piece, given)
             elif not frequent.useful:  # nearly all values differ: no use in counting each piece by itself
                 count(piece, np.ones(len(piece), dtype=np.int32), marks)
-            elif marks is not None:
-                count(*frequent.sift(piece, marks))
+            elif plain(piece):
+                count(*frequent.sift(piece, marks or fingerprints(piece)))
             else:
                 count(*arrow.count_values(piece))
         count(*frequent.rest())

@@ -29,16 +29,16 @@ TEXTS = st.text("abc\u00e9", max_size=20)
 
 
 @settings(max_examples=80, deadline=None, derandomize=True)
-@given(st.lists(st.lists(st.tuples(TEXTS, st.integers(1, 5)), max_size=12), max_size=12), st.booleans())
-def test_texts_are_counted_as_a_counter_does(pieces, small):
+@given(st.lists(st.lists(st.tuples(TEXTS, st.integers(1, 5)), max_size=12), max_size=12), st.booleans(), st.booleans())
+def test_texts_are_counted_as_a_counter_does(pieces, small, marked):
     before = _tally._BATCH, _tally.LABELS
     _tally._BATCH, _tally.LABELS = (7, 3) if small else before
     try:
         tally, plain = _tally.Tally(wide=True), Counter[str]()
         for piece in pieces:
-            tally.add(
-                pa.array([text for text, _ in piece], pa.string()), np.array([n for _, n in piece], dtype=np.int64)
-            )
+            texts = pa.array([text for text, _ in piece], pa.string())
+            numbers = np.array([number for _, number in piece], dtype=np.int64)
+            tally.add(texts, numbers, _tally.fingerprints(texts) if marked else None)
             for text, number in piece:
                 plain[text] += number
         values, counts = tally.result()
