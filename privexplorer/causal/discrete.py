@@ -658,15 +658,15 @@ def _overlap(
     worst = max(shares.values())
     if worst > REFUSE_SHARE:
         raise DataError(
-            f"Treated and untreated people are hardly ever alike: {100 * worst:.0f} % of the propensities lie outside "
+            f"Treated and untreated people are hardly ever alike: {100 * worst:.0f}% of the propensities lie outside "
             f"{trim:.3g} to {1 - trim:.3g}, so no effect can be estimated."
         )
     if worst > WARN_SHARE:
         flags.append("little overlap")
         notes.append(
             f"Little overlap: the propensity lies outside {trim:.3g} to {1 - trim:.3g} for "
-            f"{100 * shares['extreme_share_released']:.0f} % of the released values and "
-            f"{100 * shares['extreme_share_noise']:.0f} % of the noise."
+            f"{100 * shares['extreme_share_released']:.0f}% of the released values and "
+            f"{100 * shares['extreme_share_noise']:.0f}% of the noise."
         )
     empty = at.share * counts.records < EMPTY
     lonely = np.flatnonzero(empty[0] != empty[1])

@@ -440,14 +440,14 @@ def test_little_overlap_is_said():
     # 0.9 · 0.4 + 0.1 / 2 of the shown values and half of the noise
     assert found.nuisances["extreme_share_released"] == pytest.approx(0.41, abs=1e-4)
     assert found.nuisances["extreme_share_noise"] == 0.5
-    assert any("41 % of the released values and 50 % of the noise" in note for note in found.notes)
+    assert any("41% of the released values and 50% of the noise" in note for note in found.notes)
     wide = discrete_estimate(exact(law, half(0.9, 2), 1e6), half(0.9, 2), ATE(), trim=0.005)
     assert "little overlap" not in wide.flags
 
 
 def test_hardly_any_overlap_is_refused():
     law = binary_law([0.6, 0.4], [0.01, 0.99], [0.3, 0.5], [0.4, 0.6])
-    with pytest.raises(DataError, match="hardly ever alike: 100 % of the propensities"):
+    with pytest.raises(DataError, match="hardly ever alike: 100% of the propensities"):
         discrete_estimate(exact(law, half(0.9, 2), 1e6), half(0.9, 2), ATE())
 
 
