@@ -40,11 +40,11 @@ class EarlyChart:
         self._app = app
         script = chart_script()
         self._link = f"<{script}>; rel=modulepreload; crossorigin".encode() if script else b""
-        self._pages = {f"/{page.address}" for page in PAGES if page.id not in WITHOUT_CHART}
+        self._pages = {page.address for page in PAGES if page.id not in WITHOUT_CHART}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on; a page's answer gets the header."""
-        if scope["type"] != "http" or not self._link or scope["path"].rstrip("/") not in self._pages:
+        if scope["type"] != "http" or not self._link or scope["path"].rpartition("/")[2] not in self._pages:
             await self._app(scope, receive, send)
             return
 
