@@ -262,16 +262,8 @@ class _Parts:
     def counts(self) -> NDArray[Any]:
         """Count each value, in the order of first occurrence; the file is gone afterwards."""
         found = np.zeros(self._total, dtype=np.uint8)  # a byte per entry; the few large counts lie beside it
-        places, large = [np.zeros(0, dtype=np.uint32)], [np.zeros(0, dtype=np.int64)]
         with contextlib.closing(self), ThreadPoolExecutor(2) as pool:
-            for group in range(0, _PARTS, 4):  # a few at a time, so that no answers pile up
-                for at, sums in pool.map(self._count, range(group, group + 4)):
-                    high = sums >= 255
-                    if high.any():
-                        places.append(at[high])
-                        large.append(sums[high])
-                        sums = np.minimum(sums, 255)
-                    found[at] = sums
+            places, large = zip(*pool.map(lambda part: self._count(part, found), range(_PARTS)), strict=True)
         size = 0
         for start in range(0, self._total, _SMALL):  # close the gaps without a second array
             some = found[start : start + _SMALL]
@@ -286,8 +278,8 @@ class _Parts:
         full[found == 255] = counts[np.argsort(np.concatenate(places))]
         return full
 
-    def _count(self, part: int) -> tuple[NDArray[np.uint32], IntArray]:
-        """Where the values of one part first occur, and how often each does."""
+    def _count(self, part: int, found: NDArray[np.uint8]) -> tuple[NDArray[np.uint32], IntArray]:
+        """Put down how often each value of one part occurs, where it first does; give place and count of the large."""
         keys = self._read("keys", part)
         if not keys.size:
             return keys.astype(np.uint32), keys.astype(np.int64)
@@ -296,7 +288,10 @@ class _Parts:
             sums = np.add.reduceat(self._read("counts", part)[order], starts)
         else:
             sums = np.diff(starts, append=order.size)
-        return self._read("places", part)[order[starts]], sums
+        places = self._read("places", part)[order[starts]]
+        found[places] = np.minimum(sums, 255)
+        high = np.flatnonzero(sums >= 255)
+        return places[high], sums[high]
 
     def _read(self, name: str, part: int) -> NDArray[Any]:
         """One part of all batches; counts that were not written are ones."""
