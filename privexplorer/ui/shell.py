@@ -12,6 +12,8 @@ ROOT = Path(__file__).resolve().parents[2]
 if not (ROOT / "app.py").exists():  # installed from a wheel: the app travels inside the package
     ROOT = Path(__file__).resolve().parents[1] / "_app"
 ASSETS = ROOT / "assets"
+NARROW_COOKIE = "privexplorer_narrow"
+"""Set by the server while the window is as narrow as a phone's."""
 
 
 @dataclass(frozen=True)
@@ -121,9 +123,10 @@ def is_presented() -> bool:
 
 
 def is_phone() -> bool:
-    """Whether the visitor's browser says that it runs on a phone."""
+    """Whether the visitor's browser says that it runs on a phone, or in a window as narrow."""
     headers = st.context.headers
-    return headers.get("Sec-Ch-Ua-Mobile") == "?1" or "Mobi" in (headers.get("User-Agent") or "")
+    says_so = headers.get("Sec-Ch-Ua-Mobile") == "?1" or "Mobi" in (headers.get("User-Agent") or "")
+    return says_so or NARROW_COOKIE in st.context.cookies
 
 
 def configure() -> None:

@@ -178,6 +178,15 @@ def test_phone_has_no_sideways_scroll(visit: Any, study: str) -> None:
     assert not tab.broken()
 
 
+def test_a_narrow_window_gets_the_layout_of_a_phone(visit: Any) -> None:
+    """The server knows the window's width from the second request on, before the page is drawn."""
+    for width, lists in ((390, 1), (1440, 0)):
+        tab = visit(width=width)
+        tab.open("/predictability")
+        tab.chart()
+        assert tab.page.get_by_role("combobox", name="Question").count() == lists
+
+
 def test_colours_follow_the_theme(visit: Any) -> None:
     strokes = []
     for dark in (False, True):

@@ -60,6 +60,15 @@ def test_wheel_starts_elsewhere(tmp_path: Path) -> None:
                 assert "javascript" in chart.headers["Content-Type"]
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/about", timeout=20) as page:
                 assert page.headers["Link"] is None
+                assert page.headers["Accept-CH"] == "Sec-CH-Viewport-Width"
+            for width, lives in (("390", True), ("1200", False)):
+                asked = urllib.request.Request(
+                    f"http://127.0.0.1:{port}/_stcore/host-config", headers={"Sec-CH-Viewport-Width": width}
+                )
+                with urllib.request.urlopen(asked, timeout=20) as told:
+                    cookie = told.headers["Set-Cookie"]
+                assert cookie.startswith("privexplorer_narrow=1"), cookie
+                assert cookie.endswith("Max-Age=0") is not lives, cookie
         finally:
             process.terminate()
             process.wait(20)
