@@ -1,4 +1,8 @@
-"""What noise does to one person's score: slope 1/α where kept, far off where not (locally private inference 7.5)."""
+"""What noise does to one person's score: slope 1/α where kept, far off where not (locally private inference 7.5).
+
+The slope holds at a fixed outcome and arm: ψ = χ/α − (1 − α)/α times the noise average of χ, and that average depends
+on both (Thm 2).
+"""
 
 from __future__ import annotations
 
@@ -53,6 +57,10 @@ from privexplorer.studies.words import percent, ratio, significant
 KEPT, SWAPPED = "kept", "swapped"
 STRETCHED, SAME = "slope 1/α", "unchanged"
 PRIVATE, GROWTH, WORST = "private score", "open score times 1/α", "largest open score times (2 − α)/α"
+OUTCOMES = 5
+"""Outcomes per arm that get a line of their own, at most."""
+WIDTH = 41
+"""Values of a private number along which a line is traced."""
 JITTER = 0.012
 """Sideways shift of dots over categories, as a share of the range, so that equal ones can be told apart."""
 
@@ -137,7 +145,7 @@ class Scores:
     kept : (n,) array of bool
         Whose value was kept.
     offset : (n,) array
-        (1 - α)/α times the noise average of the score: what is taken off again.
+        (1 - α)/α times the noise average of the score: what is taken off again; it depends on outcome and arm.
     parts : Decomposition
         Exact variance at every keep probability.
     largest : float
@@ -256,16 +264,46 @@ class ScoreAmplification(Study[ScoreScenario]):
         _, slopes, offsets = plug_in(TARGETS[scenario.target], at)
         return np.asarray(slopes * np.array([0.0, 1.0])[:, None, None] + offsets)
 
+    @staticmethod
+    def guides(scenario: ScoreScenario, prepared: Prepared, found: Scores) -> list[tuple[str, FloatArray, FloatArray]]:
+        """Trace where kept dots of one outcome and arm lie as the private value varies; nothing where all are kept.
+
+        With categories one line for each outcome and arm, through all its kept dots; with a private number one for
+        each arm, at the kept outcome in the middle, so that one dot lies on it. Each is ``(name, open, private)``.
+        """
+        keep, out = scenario.keep_probability, []
+        smooth = scenario.law.smooth() if isinstance(scenario.law, SmoothC | SmoothD) else None
+        for arm, word in enumerate(("untreated", "treated")):
+            members = np.flatnonzero(found.kept & (prepared.d == arm))
+            if keep >= 1 or not members.size:
+                continue
+            ordered = members[np.argsort(prepared.y[members], kind="stable")]
+            chosen = ordered[[ordered.size // 2]]
+            if smooth is None:
+                chosen = ordered[np.unique(prepared.y[ordered], return_index=True)[1]][:OUTCOMES]
+            for person in chosen.tolist():
+                outcome = float(prepared.y[person])
+                if smooth is None:
+                    plain = np.unique(found.plain[members[prepared.y[members] == outcome]])
+                else:
+                    values = np.linspace(-1.0, 1.0, WIDTH)
+                    flat = np.full(WIDTH, outcome), np.full(WIDTH, arm)
+                    plain = np.sort(smooth.influence(TARGETS[scenario.target], *flat, values))
+                ends = np.array([float(plain[0]), float(plain[-1])])
+                if ends[1] > ends[0]:
+                    name = f"{STRETCHED}: {word}, outcome {outcome:.3g}"
+                    out.append((name, ends, ends / keep - float(found.offset[person])))
+        return out
+
     def assemble(self, scenario: ScoreScenario, prepared: Prepared, parts: Sequence[FloatArray]) -> Result:
         """Set scores beside each other and say how far they are stretched."""
         found = self.scored(scenario, prepared)
         keep = scenario.keep_probability
         kept = found.kept
+        guides = self.guides(scenario, prepared, found)
         spread = float(np.ptp(found.plain)) or 1.0
         x = found.plain + prepared.jitter * JITTER * spread
         ends = np.array([float(x.min()), float(x.max())])
-        # a kept person's score is open score/α minus what only outcome and arm decide: the line takes its average
-        offset = float(np.mean(found.offset))
         rows: list[tuple[str, Any, Any, Any]] = []
         for name, who in ((KEPT, kept), (SWAPPED, ~kept)):
             if who.any():
@@ -282,7 +320,7 @@ class ScoreAmplification(Study[ScoreScenario]):
         frame = pd.concat(
             [
                 tidy(rows).assign(panel="scores"),
-                tidy([(STRETCHED, ends, ends / keep - offset, 0.0), (SAME, ends, ends, 0.0)]).assign(panel="scores"),
+                tidy([*((*guide, 0.0) for guide in guides), (SAME, ends, ends, 0.0)]).assign(panel="scores"),
                 tidy(curves).assign(panel="spread"),
             ],
             ignore_index=True,
@@ -304,18 +342,30 @@ class ScoreAmplification(Study[ScoreScenario]):
             else f"{significant(mean, 2)}, {significant(apart, 2)} standard errors from 0"
         )
         goal = TARGET_WORDS[scenario.target]
+        trend = line_slope(found.plain[found.kept], found.private[found.kept])
+        slope = significant(1 / keep)
         if found.kept.all():
             dots = "Everybody is kept, so every dot lies on the line of unchanged scores. "
-        elif isinstance(scenario.law, SmoothC | SmoothD):
-            dots = (
-                f"The dots of the {percent(float(found.kept.mean()))} who were kept lie about the line of slope "
-                f"{significant(1 / keep, 2)}; those of the others follow no line. "
-            )
+        elif not found.kept.any():
+            dots = "Nobody was kept, so the dots follow no line. "
         else:
-            dots = (
-                f"The dots of the {percent(float(found.kept.mean()))} who were kept lie on lines of slope "
-                f"{significant(1 / keep, 2)}, one for each outcome and arm; those of the others follow no line. "
+            where = (
+                "the dashed lines show this for one outcome in each arm"
+                if isinstance(scenario.law, SmoothC | SmoothD)
+                else "so their dots lie on dashed lines of that slope, one for each outcome and arm"
             )
+            every = (
+                f" All their dots together rise with slope {significant(trend, 2)} only, since their outcomes and "
+                "arms differ."
+                if math.isfinite(trend) and trend < 1 / keep
+                else ""
+            )
+            dots = (
+                f"Among the {percent(float(found.kept.mean()))} who were kept, noise multiplies a difference of scores "
+                f"at the same outcome and arm by {slope}; {where}.{every} The dots of the "
+                "others follow no line. "
+            )
+        through = f" A line through all kept dots has slope {significant(trend, 2)}." if math.isfinite(trend) else ""
         fitted = scenario.scores == "fitted"
         notes = [Note(KNOWN_LAW)]
         if fitted and isinstance(scenario.law, SmoothC | SmoothD):
@@ -341,7 +391,12 @@ class ScoreAmplification(Study[ScoreScenario]):
                     f"{ratio(times)} the open one"[:18],
                     f"Standard deviation, exact for this law; {significant(typical)} among these people.",
                 ),
-                Card("Slope where kept", significant(1 / keep), "1/α"),
+                Card(
+                    "Slope where kept",
+                    slope,
+                    "same outcome, arm",
+                    "1/α: what noise multiplies a difference of scores by, at the same outcome and arm." + through,
+                ),
                 Card("Largest score", significant(largest), "in absolute value"),
                 Card(
                     "People for same ±",
@@ -358,8 +413,8 @@ class ScoreAmplification(Study[ScoreScenario]):
                 "were kept is known in a simulation only."
             ),
             takeaway=(
-                f"Private score against open score of {found.private.size} people at keep probability {keep:g}: kept "
-                f"ones rise with slope {significant(1 / keep)}, swapped ones scatter. The standard deviation is "
+                f"Private score against open score of {found.private.size} people at keep probability {keep:g}: at one "
+                f"outcome and arm kept ones rise with slope {slope}, swapped ones scatter. The standard deviation is "
                 f"{significant(here)} against {significant(plain)}."
             ),
             notes=tuple(notes),
@@ -441,10 +496,10 @@ class ScoreAmplification(Study[ScoreScenario]):
             return self.spread_chart(result)
         scenario: Any = result.scenario
         marks: list[Any] = []
-        lines: tuple[tuple[str, Role, str], ...] = (
-            (SAME, "truth", "unchanged"),
-            (STRETCHED, "upper bound", "slope 1/α"),
-        )
+        guides = [name for name in result.frame["series"].unique().tolist() if name.startswith(STRETCHED)]
+        lines: list[tuple[str, Role, str | None]] = [(SAME, "truth", "unchanged")]
+        # one name for all of them: they are parallel
+        lines += [(name, "upper bound", None if place else STRETCHED) for place, name in enumerate(guides[::-1])]
         for name, role, label in lines:
             rows = result.series(name, "scores")
             marks.append(Line(role, rows["x"].to_numpy(), rows["y"].to_numpy(), name, label, hover=f"{name}: {{y}}"))
@@ -492,6 +547,20 @@ class ScoreAmplification(Study[ScoreScenario]):
             Axis("score", "log"),
             (Panel(tuple(marks), here=(scenario.keep_probability, f"your α = {scenario.keep_probability:g}")),),
         )
+
+
+def line_slope(x: FloatArray, y: FloatArray) -> float:
+    """Slope of the least-squares line through points; NaN where they do not have one.
+
+    Examples
+    --------
+    >>> line_slope(np.array([0.0, 1.0, 2.0]), np.array([1.0, 2.0, 6.0]))
+    2.5
+    """
+    if x.size < 2 or not np.ptp(x) > 0:
+        return math.nan
+    away = x - x.mean()
+    return float(np.sum(away * (y - y.mean())) / np.sum(away * away))
 
 
 def _apart(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from privexplorer.causal import ATE, ATT, AlphaIdentity, UniformNoise
 from privexplorer.figures import draw
 from privexplorer.studies._effects import LawA, LawB, PointNoise
 from privexplorer.studies.score_amplification import ScoreAmplification, ScoreScenario, SmoothC, SmoothD
@@ -58,18 +59,68 @@ def test_kept_scores_are_stretched_by_one_over_alpha(law, target):
     deviation = math.sqrt(float(found.parts.variance(0.3)))
     assert abs(found.private.mean()) < 4 * deviation / math.sqrt(size)
     assert np.std(found.private) == pytest.approx(deviation, rel=0.15)
-    # the line on the chart runs through the kept dots of a law over categories
     assert np.abs(found.private).max() <= (2 - 0.3) / 0.3 * found.largest
 
 
-def test_line_runs_through_the_kept_dots():
-    result = study.run(ScoreScenario(people=2000))
-    line = result.series("slope 1/α", "scores")
-    x, y = line["x"].to_numpy(dtype=float), line["y"].to_numpy()
-    assert (y[1] - y[0]) / (x[1] - x[0]) == pytest.approx(2.0, rel=1e-12)
+def guides(result):
+    return [name for name in result.frame["series"].unique() if name.startswith("slope 1/α: ")]
+
+
+@pytest.mark.parametrize("law", [LawA(), LawB()])
+def test_lines_of_categories_run_through_all_kept_dots_of_their_outcome_and_arm(law):
+    scenario = ScoreScenario(law=law, people=2000, keep_probability=0.3)
+    prepared, result = study.prepare(scenario, None), study.run(scenario)
+    assert len(guides(result)) == 4
     kept = result.extra["kept"]
-    gap = result.extra["private"][kept] - np.interp(result.extra["plain"][kept], x, y)
-    assert abs(gap.mean()) < 4 * gap.std() / math.sqrt(kept.sum())
+    for name in guides(result):
+        line = result.series(name, "scores")
+        x, y = line["x"].to_numpy(dtype=float), line["y"].to_numpy()
+        assert (y[1] - y[0]) / (x[1] - x[0]) == pytest.approx(1 / 0.3, rel=1e-12)
+        who = kept & (prepared.d == (": treated" in name)) & (prepared.y == float(name.split()[-1]))
+        assert who.sum() > 20
+        on_line = np.interp(result.extra["plain"][who], x, y)
+        np.testing.assert_allclose(result.extra["private"][who], on_line, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("target", ["ate", "att"])
+@pytest.mark.parametrize("law", [SmoothC(), SmoothD()])
+def test_lines_of_a_number_hold_for_one_outcome_and_arm(law, target):
+    scenario = ScoreScenario(law=law, people=1000, keep_probability=0.3, target=target)
+    prepared, result = study.prepare(scenario, None), study.run(scenario)
+    kept = np.flatnonzero(result.extra["kept"])
+    assert guides(result)
+    for name in guides(result):
+        line = result.series(name, "scores")
+        x, y = line["x"].to_numpy(dtype=float), line["y"].to_numpy()
+        assert (y[1] - y[0]) / (x[1] - x[0]) == pytest.approx(1 / 0.3, rel=1e-12)
+        plain, private = result.extra["plain"][kept], result.extra["private"][kept]
+        gaps = np.abs(y[0] + (plain - x[0]) / 0.3 - private)
+        person = kept[np.argmin(gaps)]
+        assert gaps.min() < 1e-9
+        # the same person with other private values: her pair of scores moves along the line
+        values = np.linspace(-1, 1, 7)
+        flat = np.full(7, prepared.y[person]), np.full(7, prepared.d[person])
+        smooth = law.smooth()
+        goal = {"ate": ATE(), "att": ATT()}[target]
+        here = smooth.influence(goal, *flat, values)
+        there = smooth.private_influence(goal, *flat, values, AlphaIdentity(0.3, UniformNoise(-1.0, 1.0)))
+        np.testing.assert_allclose(there, y[0] + (here - x[0]) / 0.3, rtol=1e-9, atol=1e-9)
+        assert x[0] <= here.min() + 1e-3
+        assert here.max() <= x[1] + 1e-3
+
+
+def test_words_claim_the_slope_at_one_outcome_and_arm_only():
+    # law C, α = 0.3: a line through all kept dots has slope about 1, not 1/α
+    result = study.run(ScoreScenario(people=2000, keep_probability=0.3))
+    kept = result.extra["kept"]
+    slope = np.polyfit(result.extra["plain"][kept], result.extra["private"][kept], 1)[0]
+    assert 0.95 < slope < 1.2
+    assert "lie about the line" not in result.shows
+    assert "at the same outcome and arm by 3.33" in result.shows
+    assert f"slope {slope:.1f} only" in result.shows
+    card = next(card for card in result.cards if card.label == "Slope where kept")
+    assert (card.value, card.chip) == ("3.33", "same outcome, arm")
+    assert "at one outcome and arm" in result.takeaway
 
 
 def test_without_noise_both_scores_agree():
@@ -116,7 +167,7 @@ def test_fitting_a_private_number_says_what_it_does_instead():
 def test_charts():
     result = study.run(ScoreScenario(law=LawA(), noise=PointNoise(code=1)))
     expected = {
-        "scores": ["unchanged", "slope 1/α", "swapped", "kept"],
+        "scores": ["unchanged", *guides(result)[::-1], "swapped", "kept"],
         "spread": ["largest open score times (2 − α)/α", "private score", "open score times 1/α"],
     }
     for view, names in expected.items():
