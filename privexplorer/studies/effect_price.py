@@ -23,6 +23,9 @@ from privexplorer.studies.words import percent, ratio, significant
 
 PRICE, OTHER = "times as many people", "the other effect"
 PRINTED, TIGHT = "printed bounds", "tight bounds"
+FIRST_TWO = "T0 and T1, times T0"
+FLOOR = 0.5
+"""Where the axis of the stacked price starts: the lowest layer ends at 1, and a log axis has no 0."""
 PARTS = {"T0": "lost anyway", "T1": "mixing", "T2": "spread of the noise"}
 """The three terms of the variance, by how they are called on screen."""
 
@@ -58,7 +61,12 @@ class EffectPrice(Study[EffectPriceScenario]):
     picture: ClassVar[str] = "areas"
     scenario: ClassVar[type[Scenario]] = EffectPriceScenario
     late: ClassVar[frozenset[str]] = frozenset(EffectPriceScenario.model_fields)
-    views: ClassVar[Mapping[str, str]] = {"price": "Price", "parts": "Where it comes from", "bounds": "Bounds"}
+    views: ClassVar[Mapping[str, str]] = {
+        "price": "Price",
+        "effects": "Both effects",
+        "parts": "Shares",
+        "bounds": "Bounds",
+    }
     rows: ClassVar[tuple[str, ...]] = ("L-X1", "L-E17", "L-E18", "L-L3f", "L-X11")
 
     def presets(self) -> tuple[Preset[EffectPriceScenario], ...]:
@@ -98,7 +106,9 @@ class EffectPrice(Study[EffectPriceScenario]):
             tidy([(name, keeps, np.sqrt(low * high) / cost.t0, 0.0)]).assign(low=low / cost.t0, high=high / cost.t0)
             for name, (low, high) in ((PRINTED, printed), (TIGHT, tight))
         ]
-        frame = pd.concat([frame, *bands, tidy(shares).assign(low=np.nan, high=np.nan)], ignore_index=True)
+        first, second, _ = cost.parts(keeps)
+        extra = tidy([*shares, (FIRST_TWO, keeps, (first + second) / cost.t0, 0.0)])
+        frame = pd.concat([frame, *bands, extra.assign(low=np.nan, high=np.nan)], ignore_index=True)
         return self.told(scenario, law, cost, other, frame)
 
     def told(
@@ -253,31 +263,12 @@ class EffectPrice(Study[EffectPriceScenario]):
             keeps,
             rows["y"].to_numpy(),
             PRICE,
-            f"{name}, exact" if view == "bounds" else f"{name}",
+            name if view == "effects" else f"{name}, exact",
             main=True,
             hover=f"{name}: {{y}} times as many people",
         )
         marks: list[Any] = [line]
-        if view == "bounds":
-            bounds: tuple[tuple[str, Role, str], ...] = (
-                (PRINTED, "upper bound", "printed"),
-                (TIGHT, "local", "tight"),
-            )
-            for series, role, label in bounds:
-                band = result.series(series)
-                low, high = band["low"].to_numpy(), band["high"].to_numpy()
-                marks.insert(0, Spread(role, keeps, low, high, series, "light"))
-                marks += [
-                    Line(
-                        role, keeps, high, f"{series}, upper", label, width=1.5,
-                        hover=f"{label} upper bound: {{y}} times",
-                    ),
-                    Line(
-                        role, keeps, low, f"{series}, lower", None, width=1.5,
-                        hover=f"{label} lower bound: {{y}} times",
-                    ),
-                ]  # fmt: skip
-        else:
+        if view == "effects":
             second = result.series(OTHER)
             marks.append(
                 Line(
@@ -289,13 +280,60 @@ class EffectPrice(Study[EffectPriceScenario]):
                     hover=f"{other}: {{y}} times as many people",
                 )
             )
+        else:
+            marks = [*self.bounds(result, shaded=view == "bounds"), line]
+            if view == "price":
+                marks = [*self.layers(result), *marks]
         return Chart(
             "Times as many people as with open data",
             "variance with noise ÷ without, log scale",
             x,
-            Axis("times", "log", low=0.9 if view != "bounds" else None, unit="×"),
-            (Panel(tuple(marks), here=here, level_lines=((1.0, "open data"),)),),
+            Axis("times", "log", low={"effects": 0.9, "price": FLOOR}.get(view), unit="×"),
+            (Panel(tuple(marks), here=here, level_lines=((1.0, "" if view == "price" else "open data"),)),),
         )
+
+    def layers(self, result: Result) -> list[Any]:
+        """Describe the three terms as layers below the price: on a log axis each fills what it adds to those below."""
+        rows = result.series(FIRST_TWO)
+        keeps, lower = rows["x"].to_numpy(dtype=np.float64), rows["y"].to_numpy()
+        one = np.ones_like(lower)
+        edges = (FLOOR * one, one, lower, result.series(PRICE)["y"].to_numpy())
+        looks: tuple[tuple[str, Role, str], ...] = (
+            ("T0", "non-private", "lost anyway, T₀"),
+            ("T1", "local", "mixing, T₁"),
+            ("T2", "private", "noise, T₂"),
+        )
+        return [
+            *(
+                Spread(role, keeps, edges[place], edges[place + 1], f"{name}, layer", "strong", label)
+                for place, (name, role, label) in enumerate(looks)
+            ),
+            Line("local", keeps, lower, FIRST_TWO, None, width=1.0, dash="solid", hover="with mixing: {y} times"),
+        ]
+
+    def bounds(self, result: Result, shaded: bool) -> list[Any]:
+        """Describe both bands round the price: their edges, and what lies between them where asked."""
+        looks: tuple[tuple[str, Role, str], ...] = (
+            (PRINTED, "upper bound", "printed bounds"),
+            (TIGHT, "lower bound", "tight bounds"),
+        )
+        fills: list[Any] = []
+        edges: list[Any] = []
+        for series, role, label in looks:
+            band = result.series(series)
+            keeps = band["x"].to_numpy(dtype=np.float64)
+            low, high = band["low"].to_numpy(), band["high"].to_numpy()
+            if shaded:
+                fills.insert(0, Spread(role, keeps, low, high, series, "light"))
+            dash = {"upper bound": "2px,3px", "lower bound": "9px,3px,2px,3px"}[role]
+            for end, words, values in (("high", "upper", high), ("low", "lower", low)):
+                edges.append(
+                    Line(
+                        role, keeps, values, f"{series}, {end}", label if end == "high" else None,
+                        dash=dash, width=1.75, hover=f"{label}, {words}: {{y}} times",
+                    )
+                )  # fmt: skip
+        return [*fills, *edges]
 
     def parts(self, result: Result) -> tuple[Area, ...]:
         """Describe the three terms as layers."""

@@ -268,7 +268,7 @@ def sound_chart(study: AnyStudy, result: Result, view: str, first: bool) -> None
     assert 0 < len(chart.subtitle) <= 48, chart.subtitle
     assert chart.x.title or chart.x.scale == "category"
     assert chart.panels
-    series = set(result.frame["series"])
+    series = set(result.frame["series"]) | set(study.table(result).columns)
     for panel in chart.panels:
         assert panel.marks
         names = [(type(mark).__name__, mark.name) for mark in panel.marks]

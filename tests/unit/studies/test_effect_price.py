@@ -8,6 +8,7 @@ import pytest
 from privexplorer.causal import ATE, LAW_A, AlphaIdentity, FiniteNoise, efficiency_bound
 from privexplorer.errors import ParameterError
 from privexplorer.studies._effects import EvenNoise, LawA, OwnLaw, PointNoise, PopulationNoise, cost_of, keep_grid
+from privexplorer.studies.chart import Spread
 from privexplorer.studies.effect_price import (
     OTHER,
     PRICE,
@@ -128,6 +129,32 @@ def test_grid_keeps_what_is_asked() -> None:
 def test_charts_are_complete() -> None:
     result = STUDY.run(make())
     names = {view: [mark.name for mark in STUDY.chart(result, view).marks()] for view in STUDY.views}
-    assert {PRICE, OTHER} <= set(names["price"])
+    assert {PRICE, OTHER} <= set(names["effects"])
     assert len(names["parts"]) == 3
     assert {PRINTED, TIGHT, PRICE} <= set(names["bounds"])
+    for view in ("price", "bounds"):
+        edges = {f"{band}, {end}" for band in (PRINTED, TIGHT) for end in ("low", "high")}
+        assert edges <= set(names[view])
+
+
+def test_opening_view_stacks_the_three_terms_on_a_log_axis() -> None:
+    """View 7.1: the layers lie on one another without a gap, and each is as thick as its term."""
+    result = STUDY.run(make())
+    assert next(iter(STUDY.views)) == "price"
+    chart = STUDY.chart(result, "price")
+    assert (chart.x.scale, chart.y.scale) == ("log", "log")
+    layers = [mark for mark in chart.marks() if isinstance(mark, Spread)]
+    assert [mark.name[:2] for mark in layers] == ["T0", "T1", "T2"]
+    keeps = np.asarray(layers[0].x)
+    cost = cost_of(LAW_A, "ate", EvenNoise())
+    t0, t1, t2 = cost.t0, (1 - keeps) / keeps * cost.t1, (1 - keeps) / keeps**2 * cost.t2
+    lower, middle, upper = layers
+    assert np.array_equal(lower.high, middle.low)
+    assert np.array_equal(middle.high, upper.low)
+    assert np.allclose(lower.high, 1.0, atol=1e-14)
+    assert np.all(np.asarray(lower.low) == chart.y.low)
+    assert np.allclose(np.asarray(middle.high) - middle.low, t1 / t0, rtol=1e-9, atol=1e-12)
+    assert np.allclose(np.asarray(upper.high) - upper.low, t2 / t0, rtol=1e-9, atol=1e-9)
+    (price,) = (mark for mark in chart.marks() if mark.name == PRICE)
+    assert np.array_equal(upper.high, price.y)
+    assert OPEN["ate"] * np.asarray(price.y)[keeps == 0.5] == pytest.approx(GOLD["ate"][0.5], rel=1e-9)
