@@ -16,6 +16,7 @@ from pydantic import Field
 from privexplorer.arrays import FloatArray, IntArray
 from privexplorer.causal import AlphaIdentity, Estimate, Guard, GuardLevel
 from privexplorer.causal.counts import arm_codes, outcome_numbers
+from privexplorer.causal.estimate import sense_of_error
 from privexplorer.causal.study_data import Categories, EffectAnalysis, Numbers, Private, analyse_effect, mechanism_for
 from privexplorer.data import TableChoice, Tables, read_rows, resolve
 from privexplorer.errors import DataError, ParameterError, PrivExplorerError
@@ -443,6 +444,8 @@ class Prepared:
     notes: tuple[str, ...]
     epsilon: float
     continuous: bool
+    same_outcome: bool
+    """Whether everybody has the same outcome, so that no effect can show."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -456,6 +459,8 @@ class Shown:
     trimmed: float
     verdicts: tuple[tuple[float, str], ...] = ()
     """Keep probabilities with few people, and what the small-sample rule says there: amber, red or refused."""
+    same_outcome: bool = False
+    """Whether everybody has the same outcome, so that no effect can show."""
 
 
 def draw(people: PeopleAtHand, mechanism: AlphaIdentity, rng: np.random.Generator) -> tuple[ColumnsOf, tuple[str, ...]]:
@@ -551,7 +556,31 @@ def analysis(
         level=LEVEL,
         rng=np.random.default_rng(scenario.seed),
     )
-    return found, moved
+    same = same_outcome(people.columns[scenario.outcome])
+    return (found if same is None else without_effect(found, same)), moved
+
+
+def same_outcome(values: NDArray[Any]) -> float | None:
+    """Return the one outcome that everybody has; None if people differ.
+
+    Examples
+    --------
+    >>> same_outcome(np.array([7.5, 7.5])), same_outcome(np.array([0, 1])) is None
+    (7.5, True)
+    """
+    numbers = outcome_numbers(values)
+    return float(numbers[0]) if np.ptp(numbers) == 0 else None
+
+
+def without_effect(found: EffectAnalysis, outcome: float) -> EffectAnalysis:
+    """Put 0 where rounding alone made numbers: outcomes are public, so equal ones show no effect under any noise."""
+
+    def flat(estimate: Estimate) -> Estimate:
+        naive = None if estimate.naive is None else flat(estimate.naive)
+        return replace(estimate, value=0.0, std_error=0.0, low=0.0, high=0.0, guard=None, notes=(), naive=naive)
+
+    _, words = sense_of_error(0.0, 0.0, outcome, outcome)
+    return replace(found, estimate=flat(found.estimate), unadjusted=flat(found.unadjusted), notes=words)
 
 
 def rung_of(keep: float, found: EffectAnalysis | None) -> Rung:
@@ -676,6 +705,7 @@ class PrivateEffect(Study[PrivateEffectScenario]):
             (*moved, *found.notes),
             mechanism_for(people.private, scenario.keep).ldp_epsilon(),
             any(isinstance(kind, Numbers) for kind in people.private.values()),
+            same_outcome(people.columns[scenario.outcome]) is not None,
         )
 
     def blocks(self, scenario: PrivateEffectScenario) -> int:
@@ -732,6 +762,7 @@ class PrivateEffect(Study[PrivateEffectScenario]):
         """Add cards, words, notes and formulas."""
         own, opened = prepared.own, prepared.opened
         n, keep, truth = prepared.people.n, scenario.keep, prepared.people.truth
+        same = prepared.same_outcome
         worth = n * (opened.std_error / own.std_error) ** 2 if own.std_error > 0 and own.has_interval else math.nan
         name = effects.TARGET_WORDS[scenario.target]
         value, around = interval_words(own)
@@ -741,15 +772,19 @@ class PrivateEffect(Study[PrivateEffectScenario]):
             Card(
                 f"{name[0].upper()}{name[1:]}",
                 value,
-                around,
-                "Private estimate and its 95% interval, from the one draw of noise that is kept.",
+                "same outcome" if same else around,
+                "Everybody has the same outcome, so no effect can show, whatever the noise."
+                if same
+                else "Private estimate and its 95% interval, from the one draw of noise that is kept.",
             ),
             Card(
                 f"{whole(n)} people count as",
                 effects.people_words(round(worth)) if math.isfinite(worth) else "–",
-                "with open data",
-                "So many people with open data would give as narrow an interval: n times the squared standard error "
-                "without noise over the one with noise, both estimated here.",
+                "no number here" if same else "with open data",
+                "Nobody's outcome differs, so every analysis says 0 and none is worth fewer people."
+                if same
+                else "So many people with open data would give as narrow an interval: n times the squared standard "
+                "error without noise over the one with noise, both estimated here.",
             ),
         ]
         naive = own.naive if keep < 1 else None
@@ -782,7 +817,7 @@ class PrivateEffect(Study[PrivateEffectScenario]):
             shows=self.words(scenario, prepared, own, opened, worth, naive),
             takeaway=(
                 f"Estimates of the {name} against the keep probability. At {keep:g} the private estimate is {value} "
-                f"({around}); "
+                f"({'everybody has the same outcome' if same else around}); "
                 + (
                     f"the true effect is {significant(reference)}."
                     if known
@@ -790,7 +825,7 @@ class PrivateEffect(Study[PrivateEffectScenario]):
                 )
             ),
             notes=self.notes(scenario, prepared, own.guard, rungs),
-            formulas=self.formulas(scenario, own, opened, n),
+            formulas=self.formulas(scenario, own, opened, n, same),
             assumptions=(
                 *effects.ASSUMED[:1],
                 "Treated and untreated people with the same private and public columns would have had the same "
@@ -822,6 +857,7 @@ class PrivateEffect(Study[PrivateEffectScenario]):
                 prepared.opened.value,
                 prepared.own_rung.trimmed_shown,
                 tuple((rung.keep, rung.level) for rung in rungs if rung.level in VERDICTS[1:]),
+                prepared.same_outcome,
             )
         }
         if isinstance(scenario.data, EffectTable) and scenario.keep < 1:
@@ -850,6 +886,13 @@ class PrivateEffect(Study[PrivateEffectScenario]):
         value, around = interval_words(own)
         what = plain_markdown(f"{scenario.treatment} on {scenario.outcome}")
         name = effects.TARGET_WORDS[scenario.target]
+        if prepared.same_outcome:
+            return (
+                f"With **{effects.keep_words(scenario.keep)}**, the {name} of {what} is **0**, as it is without noise "
+                "and with noise ignored: outcomes are in the clear, and all "
+                f"{prepared.people.n:,} people here have the same one. So no effective number of people can be given, "
+                "and nothing is learnt about other people. Choose an outcome that differs from person to person."
+            )
         first = (
             f"With **{effects.keep_words(scenario.keep)}**, the {name} of {what} is **{value}** "
             f"({around}) from {prepared.people.n:,} people, who tell as much as "
@@ -928,7 +971,9 @@ class PrivateEffect(Study[PrivateEffectScenario]):
             out.append(Note(few, title="Levels with few people"))
         return tuple(out)
 
-    def formulas(self, scenario: PrivateEffectScenario, own: Estimate, opened: Estimate, n: int) -> tuple[Formula, ...]:
+    def formulas(
+        self, scenario: PrivateEffectScenario, own: Estimate, opened: Estimate, n: int, same: bool
+    ) -> tuple[Formula, ...]:
         """Write the target, the private score and the interval with the current numbers."""
         keep = scenario.keep
         target = r"\chi=E\{\mu(1,X)-\mu(0,X)\}" if scenario.target == "ate" else r"\chi=E\{\mu(1,X)-\mu(0,X)\mid D=1\}"
@@ -964,7 +1009,9 @@ class PrivateEffect(Study[PrivateEffectScenario]):
             Formula(
                 "Effective number of people",
                 r"n_{\mathrm{eff}}=n\,\frac{\sigma^2(1)}{\sigma^2(\alpha)}",
-                rf"{n:,}\cdot\left(\frac{{{opened.std_error:.4g}}}{{{own.std_error:.4g}}}\right)^2"
+                r"\text{not defined: all outcomes are equal, so }\sigma(1)=0"
+                if same
+                else rf"{n:,}\cdot\left(\frac{{{opened.std_error:.4g}}}{{{own.std_error:.4g}}}\right)^2"
                 if own.has_interval
                 else "",
                 "exact",
@@ -1056,7 +1103,7 @@ class PrivateEffect(Study[PrivateEffectScenario]):
         keeps, worth = rows["x"].to_numpy(dtype=np.float64), rows["y"].to_numpy(dtype=np.float64)
         return Chart(
             f"What {shown.people:,} people are worth",
-            "people with open data, log scale",
+            "no number: everybody has the same outcome" if shown.same_outcome else "people with open data, log scale",
             x,
             Axis("people", "log", unit="people"),
             (
@@ -1157,7 +1204,9 @@ def effect_range(result: Result, shown: Shown, keep: float) -> tuple[float, floa
         if max(high, top) - min(low, bottom) > most:
             break
         low, high = min(low, bottom), max(high, top)
-    pad = 0.08 * max(high - low, 1e-9)
+    if not high - low > 1e-9 * max(abs(low), abs(high)):  # one flat line: an axis about it
+        return low - 1.0, high + 1.0
+    pad = 0.08 * (high - low)
     return low - pad, high + pad
 
 

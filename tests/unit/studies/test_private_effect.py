@@ -13,6 +13,7 @@ from privexplorer.causal.discrete import discrete_estimate
 from privexplorer.causal.study_data import Categories, Numbers, mechanism_for
 from privexplorer.data import Source, TableChoice
 from privexplorer.errors import DataError, ParameterError
+from privexplorer.figures import draw as render
 from privexplorer.privacy.answers import PrivateAnswer, SpentBudget, release_rng
 from privexplorer.privacy.guarantees import LocalDP, PureDP
 from privexplorer.studies.base import Request
@@ -52,8 +53,12 @@ def effect(result: Any, series: str, keep: float) -> Any:
     return rows[rows["x"] == keep].iloc[0]
 
 
-def own_table(people: int = 3_000, **more: Any) -> tuple[dict[str, Source], PrivateEffectScenario]:
+def own_table(
+    people: int = 3_000, pay: float | None = None, **more: Any
+) -> tuple[dict[str, Source], PrivateEffectScenario]:
     columns, _ = TrainingProgramme(people=people).people_and_outcomes()
+    if pay is not None:
+        columns["pay"] = np.full(people, pay)
     names = ["pay", "course", "illness", "age", "site"]
     words = {"course": np.where(columns["course"] > 0, "yes", "no")}
     rows = zip(*[words.get(name, columns[name]).tolist() for name in names], strict=True)
@@ -475,3 +480,30 @@ def test_the_analysis_names_its_draw_by_the_public_facts(monkeypatch: pytest.Mon
     other = {**people.private, name: replace(kind, levels=kind.levels[::-1])}
     analysis(scenario, replace(people, private=other), 0.5)
     assert named[0] != named[1]
+
+
+@pytest.mark.parametrize("more", [{}, {"private": ("age",)}, {"target": "att", "keep": 0.1}])
+@pytest.mark.parametrize("pay", [7.3, 0.0, 1.0])
+def test_equal_outcomes_have_effect_0_and_no_effective_number(pay: float, more: dict[str, Any]) -> None:
+    tables, scenario = own_table(pay=pay, **more)
+    assert STUDY.check(scenario, tables) == ()
+    result = STUDY.run(scenario, tables)
+    shown = [card.value for card in result.cards]
+    assert shown == ["0", "–", "0", "0"]
+    assert [card.chip for card in result.cards[:2]] == ["same outcome", "no number here"]
+    told = " ".join(card.value + card.chip + card.help for card in result.cards) + result.shows + result.takeaway
+    assert "10⁻" not in told
+    assert "misses it" not in told
+    assert "is **0**" in result.shows
+    assert "no effective number" in result.shows
+    assert any("Everybody has the same outcome" in note.text for note in result.notes)
+    rows = result.frame[result.frame["panel"] == PANELS["effect"]]
+    assert len(rows) > 20
+    assert (rows[["y", "std_error", "low", "high"]] == 0).all(axis=None)
+    assert result.series(WORTH)["y"].isna().all()
+    axis = STUDY.chart(result, "effect").y
+    assert (axis.low, axis.high) == (-1.0, 1.0)
+    for view in STUDY.views:
+        render(STUDY.chart(result, view))
+    number = next(item.numbers for item in result.formulas if item.title == "Effective number of people")
+    assert "not defined" in number
