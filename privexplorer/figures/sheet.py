@@ -50,7 +50,20 @@ from privexplorer.figures.style import (
     x_axis,
     y_axis,
 )
-from privexplorer.studies.chart import Area, Axis, Bars, Chart, HeatMap, Line, Mark, Numbers, Panel, Points, Spread
+from privexplorer.studies.chart import (
+    Above,
+    Area,
+    Axis,
+    Bars,
+    Chart,
+    HeatMap,
+    Line,
+    Mark,
+    Numbers,
+    Panel,
+    Points,
+    Spread,
+)
 from privexplorer.studies.words import NO_BREAK
 
 AT_THE_END = 0.88
@@ -67,6 +80,10 @@ def sheet(chart: Chart, size: Size) -> Spec:
     size = replace(size, height=sheet_height(chart, size))
     several = len(chart.panels) > 1
     extra = round(size.text * 1.9) if several else 0
+    if chart.x.above is not None:
+        room = round(size.text * 3.2)
+        extra += room
+        size = replace(size, height=size.height + room)
     said: set[str] = set()
     last_in_row = end_cells(chart, size.compact)
     title = f"{chart.title}, draft" if chart.draft else chart.title
@@ -106,6 +123,10 @@ def sheet(chart: Chart, size: Size) -> Spec:
             annotations += words
             shapes += strokes
         grounds.append(ground)
+        if x.above is not None and cell.row == 0:
+            more, lines = scale_above(x.above, cell, size)
+            annotations += more
+            shapes += lines
         more, lines = references(panel, cell, size, ground)
         annotations += more
         shapes += lines
@@ -310,6 +331,38 @@ def digits(panel: Panel) -> int:
         ):
             return count
     return 4
+
+
+def scale_above(above: Above, cell: Cell, size: Size) -> tuple[list[Spec], list[Spec]]:
+    """Write a second scale above the plot: its title, and its words over small ticks where there is room."""
+    high = round(size.text * 1.3)
+    anchor = {"xref": f"{cell.axes[0]} domain", "yref": f"{cell.axes[1]} domain", "yanchor": "bottom"}
+    words = [note(above.title, 0, 1, size.text, name="above", xanchor="left", yshift=high + 8, **anchor)]
+    shapes: list[Spec] = []
+    taken = -math.inf
+    for value, text in sorted(above.ticks):
+        share = float(cell.x.share(np.array([value], dtype=np.float64))[0])
+        half = text_width(text, size.text) / 2
+        if not -0.001 <= share <= 1.001 or share * cell.width - half < taken + 6:
+            continue
+        taken = share * cell.width + half
+        words.append(note(text, share, 1, size.text, name=f"above {value:g}", xanchor="center", yshift=6, **anchor))
+        shapes.append(
+            {
+                "type": "line",
+                "name": f"above {value:g}",
+                "xref": anchor["xref"],
+                "yref": anchor["yref"],
+                "ysizemode": "pixel",
+                "yanchor": 1,
+                "x0": share,
+                "x1": share,
+                "y0": 0,
+                "y1": 5,
+                "line": {"color": SOFT, "width": 1},
+            }
+        )
+    return words, shapes
 
 
 def panel_title(panel: Panel, cell: Cell, size: Size) -> Spec:

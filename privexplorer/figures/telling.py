@@ -30,6 +30,10 @@ def describe(chart: Chart) -> str:
     title = f"{plain(chart.title)}, draft" if chart.draft else plain(chart.title)
     head = f"{title} ({plain(chart.subtitle)})" if chart.subtitle else title
     sentences = [head + against(chart)]
+    if chart.x.above is not None and chart.x.above.ticks:
+        (first, low), (last, high) = min(chart.x.above.ticks), max(chart.x.above.ticks)
+        ends = f"{low} above {significant_short(first)} to {high} above {significant_short(last)}"
+        sentences.append(f"Second scale: {plain(chart.x.above.title)}, from {ends}")
     for panel in chart.panels:
         said = [text for mark in panel.marks if (text := tell(mark, y_axis_of(chart, panel)))]
         if len(said) > MOST_NAMED:

@@ -123,6 +123,15 @@ Mark = Line | Spread | Bars | Area | Points | HeatMap
 
 
 @dataclass(frozen=True)
+class Above:
+    """A second scale above the plot: what it measures, and what it reads at values of the x axis below."""
+
+    title: str
+    ticks: tuple[tuple[float, str], ...]
+    """Values of the x axis, each with the words above it; words without room are left out."""
+
+
+@dataclass(frozen=True)
 class Axis:
     """An axis: what it measures, with unit, and its scale. ``None`` bounds follow the data."""
 
@@ -135,6 +144,8 @@ class Axis:
     symbol: str | None = None
     """Short symbol for hover heads ("At ε = 0.05"); the title where left out."""
     unit: str = ""
+    above: Above | None = None
+    """A second scale for an x axis, written above the plot."""
 
 
 @dataclass(frozen=True)
@@ -184,6 +195,7 @@ def finite(values: Numbers) -> FloatArray:
 
 
 __all__ = [
+    "Above",
     "Area",
     "Axis",
     "Bars",

@@ -23,7 +23,7 @@ from privexplorer.records import Number, Scenario, field
 from privexplorer.studies import _effects as effects
 from privexplorer.studies._effects import EffectTarget, KeepProbability, LawChoice, NoiseChoice
 from privexplorer.studies.base import Preset, Study
-from privexplorer.studies.chart import Axis, Chart, Line, Panel, Spread
+from privexplorer.studies.chart import Above, Axis, Chart, Line, Panel, Spread
 from privexplorer.studies.result import Card, Formula, Note, Result, tidy
 from privexplorer.studies.words import percent, significant
 
@@ -301,6 +301,7 @@ class PeopleNeeded(Study[PeopleNeededScenario]):
     def chart(self, result: Result, view: str) -> Chart:
         """Describe people against α, against ε, or to find the effect."""
         scenario: Any = result.scenario
+        law = scenario.law.law()
         panel = PANELS["epsilon" if view == "epsilon" else "keep"]
         curves = {width_words(scenario.width * times): times for times in WIDTHS.values()}
         effects_there = len(result.series(POWER, panel)) > 0
@@ -340,9 +341,14 @@ class PeopleNeeded(Study[PeopleNeededScenario]):
         axis = (
             Axis("ε of the equivalent randomised response", "log", ends=("more private", "more accurate"), symbol="ε")
             if view == "epsilon"
-            else Axis("keep probability α", "log", ends=("more private", "more accurate"), symbol="α")
+            else Axis(
+                "keep probability α",
+                "log",
+                ends=("more private", "more accurate"),
+                symbol="α",
+                above=Above("ε of the equivalent randomised response", epsilon_ticks(law.levels)),
+            )
         )
-        law = scenario.law.law()
         epsilon = effects.response_epsilon(law.levels, scenario.keep)
         here = (
             (scenario.keep, f"your α = {scenario.keep:g}")
@@ -361,6 +367,21 @@ class PeopleNeeded(Study[PeopleNeededScenario]):
             Axis("people", "log", low=float(bottom), high=max(*tops, float(high.max())) * 1.2, unit="people"),
             (Panel(tuple(marks), here=here),),
         )
+
+
+def epsilon_ticks(levels: int) -> tuple[tuple[float, str], ...]:
+    """Return what randomised response over so many categories is worth in ε at the ticks of α.
+
+    Examples
+    --------
+    >>> epsilon_ticks(3)
+    ((0.05, '0.15'), (0.1, '0.29'), (0.2, '0.56'), (0.5, '1.4'), (1.0, '∞'))
+    """
+    return tuple(
+        (keep, significant(epsilon, 2) if math.isfinite(epsilon) else "∞")
+        for keep in (0.05, 0.1, 0.2, 0.5, 1.0)
+        for epsilon in (effects.response_epsilon(levels, keep),)
+    )
 
 
 def width_words(width: float) -> str:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from privexplorer.figures import describe, draw
 from privexplorer.studies._effects import EvenNoise, LawB, PointNoise, guard_floor
 from privexplorer.studies.people_needed import (
     FLOOR,
@@ -66,6 +67,27 @@ def test_against_epsilon_is_the_same_curve() -> None:
     loud = STUDY.run(make(noise=PointNoise()))
     assert any("no finite ε" in note.text for note in loud.notes)
     assert np.array_equal(loud.series("width 0.05", PANELS["epsilon"])["y"], by_epsilon["y"])
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_epsilon_stands_above_the_ticks_of_the_keep_probability(compact: bool) -> None:
+    """View 7.2: the second scale reads ln(1 + J·α/(1 - α)) at the ticks of α, and only where x is α."""
+    result = STUDY.run(make())
+    figure = draw(STUDY.chart(result, "keep"), compact=compact)
+    above = [note for note in figure.layout.annotations if (note.name or "").startswith("above ")]
+    texts = {float(note.name.split()[1]): note.text for note in above}
+    assert set(figure.layout.xaxis.tickvals) <= set(texts)
+    for keep, text in texts.items():
+        if keep == 1:
+            assert text == "∞"
+        else:
+            assert float(text) == pytest.approx(math.log(1 + 3 * keep / (1 - keep)), rel=0.03)
+    span = math.log(1 / 0.05)
+    for note in above:
+        assert note.x == pytest.approx(1 + math.log(float(note.name.split()[1])) / span, abs=1e-9)
+    assert any(note.name == "above" and "ε" in note.text for note in figure.layout.annotations)
+    assert "0.15 above 0.05 to ∞ above 1" in describe(STUDY.chart(result, "keep"))
+    assert STUDY.chart(result, "epsilon").x.above is None
 
 
 def test_no_effect_has_no_power() -> None:
