@@ -409,12 +409,12 @@ def table_traces(mark: HeatMap, cell: Cell, x: Axis, y: Axis) -> list[Spec]:
     shade = signed_classes(z)
     count = len(SIGNED)
     scale = [[(place + step) / count, colour] for place, colour in enumerate(SIGNED) for step in (0, 1)]
-    across = [f"{x.symbol or x.title} {name}" for name in mark.x_names]
-    along = [f"{y.symbol or y.title} {name}" for name in mark.y_names]
+    across, along = heads(x, mark.x_names), heads(y, mark.y_names)
+    more = [f"<br>{text}" for text in mark.column_hover] or [""] * len(xs)
     words = [
         [
-            f"<b>{column}, {row}</b><br>" + mark.hover.format(z=significant(value, 3))
-            for column, value in zip(across, line_of, strict=True)
+            f"<b>{column}, {row}</b><br>" + mark.hover.format(z=significant(value, 3)) + further
+            for column, value, further in zip(across, line_of, more, strict=True)
         ]
         for row, line_of in zip(along, z.tolist(), strict=True)
     ]
@@ -450,6 +450,18 @@ def table_traces(mark: HeatMap, cell: Cell, x: Axis, y: Axis) -> list[Spec]:
         **axes,
     }
     return [squares, written]
+
+
+def heads(axis: Axis, names: Sequence[str]) -> list[str]:
+    """Name the rows or columns of a table in hover heads; an empty symbol says that their names need nothing before.
+
+    Examples
+    --------
+    >>> heads(Axis("true category", symbol="true"), ["0"]), heads(Axis("true", symbol=""), ["true 0"])
+    (['true 0'], ['true 0'])
+    """
+    before = axis.title if axis.symbol is None else axis.symbol
+    return [f"{before} {name}".strip() for name in names]
 
 
 def significant_short(value: float) -> str:

@@ -117,6 +117,8 @@ class HeatMap:
     """Words under the columns of a table, in the order of ``x``."""
     y_names: Sequence[str] = ()
     """Words beside the rows of a table, in the order of ``y``."""
+    column_hover: Sequence[str] = ()
+    """What hovering a square of a table tells further of its column, in the order of ``x``."""
 
 
 Mark = Line | Spread | Bars | Area | Points | HeatMap

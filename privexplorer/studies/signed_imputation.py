@@ -424,7 +424,15 @@ class SignedImputation(Study[SignedScenario]):
             (
                 table_panel(matrix, codes, codes, "chances", "Chance of what is shown", "true", "shown", "chance {z}"),
                 table_panel(
-                    inverse, codes, codes, "inverse", "Inverse: weights by column", "shown", "true", "weight {z}"
+                    inverse,
+                    codes,
+                    codes,
+                    "inverse",
+                    "Inverse: weights by column",
+                    "shown",
+                    "true",
+                    "weight {z}",
+                    [whole_column(code, inverse[:, place]) for place, code in enumerate(codes)],
                 ),
                 Panel(
                     signed_bars([f"true {code}" for code in codes], weights),
@@ -481,6 +489,7 @@ def table_panel(
     across: str,
     along: str,
     hover: str,
+    column_hover: Sequence[str] = (),
 ) -> Panel:
     """Return a panel with a table of signed numbers; its first row stands on top.
 
@@ -496,6 +505,8 @@ def table_panel(
         What the columns and what the rows are.
     hover : str
         Phrase with ``{z}``.
+    column_hover : sequence of str
+        What hovering tells further of each column.
     """
     height, width = z.shape
     unit = NO_BREAK
@@ -509,6 +520,7 @@ def table_panel(
         cells=True,
         x_names=tuple(columns),
         y_names=tuple(f"{along}{unit}{row}" for row in rows)[::-1],
+        column_hover=tuple(column_hover),
     )
     return Panel(
         (table,),
@@ -516,6 +528,19 @@ def table_panel(
         x=Axis(across, low=-0.5, high=width - 0.5, symbol=across),
         y=Axis(along, low=-0.5, high=height - 0.5, symbol=""),
     )
+
+
+def whole_column(code: str, weights: FloatArray) -> str:
+    """Say how one shown value is turned into weights: each of them, and their sum.
+
+    Examples
+    --------
+    >>> whole_column("0", np.array([1.5, -0.5])).replace(NO_BREAK, " ")
+    'shown 0 counts as:<br>1.500 times true 0<br>−0.500 times true 1<br>together 1.000'
+    """
+    lines = [f"{weight:.3f} times true{NO_BREAK}{x}" for x, weight in enumerate(weights.tolist())]
+    text = "<br>".join([f"shown{NO_BREAK}{code} counts as:", *lines, f"together {float(weights.sum()):.3f}"])
+    return text.replace("-", "−")
 
 
 def signed_bars(names: Sequence[str], values: FloatArray) -> tuple[Bars, ...]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -130,3 +131,36 @@ def test_charts():
     mixed = study.run(SignedScenario(mechanism=MixedRecord(), shown=7))
     assert [mark.name for mark in study.chart(mixed, "weights").marks()] == ["weights"]
     draw(study.chart(mixed, "weights"), compact=True)
+
+
+def hovers(result, name):
+    squares = next(trace for trace in draw(study.chart(result, "weights")).data if trace.name == name)
+    return [[text.replace("\u00a0", " ") for text in row] for row in squares.text]
+
+
+def test_hovering_the_inverse_tells_all_weights_of_its_column_and_their_sum():
+    # view 7.4, with G3: each square of a column tells the same weights; they differ from those of the row
+    result = study.run(SignedScenario(mechanism=OwnMatrix()))
+    inverse = result.extra["inverse"]
+    told = hovers(result, "inverse")[::-1]
+    for x in range(3):
+        for z in range(3):
+            head, own, counts, *weights, total = told[x][z].split("<br>")
+            assert head == f"<b>shown {z}, true {x}</b>"
+            assert own.startswith("weight ")
+            assert counts == f"shown {z} counts as:"
+            values = [float(line.split(" times")[0].replace("−", "-")) for line in weights]
+            np.testing.assert_allclose(values, inverse[:, z], atol=5e-4)
+            assert [line.split(" times ")[1] for line in weights] == ["true 0", "true 1", "true 2"]
+            assert total == "together 1.000"
+
+
+def test_hovers_say_no_word_twice():
+    for scenario in (SignedScenario(), SignedScenario(mechanism=MixedRecord())):
+        result = study.run(scenario)
+        for trace in draw(study.chart(result, "weights")).data:
+            if trace.type == "heatmap":
+                for text in (text for row in trace.text for text in row):
+                    words = text.replace("\u00a0", " ").replace("<br>", " ").split()
+                    assert all(a != b for a, b in pairwise(words)), text
+    assert hovers(study.run(SignedScenario()), "chances")[-1][0].startswith("<b>true 0, shown 0</b><br>chance ")
