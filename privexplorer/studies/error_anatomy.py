@@ -375,6 +375,19 @@ class ErrorAnatomy(Study[ErrorAnatomyScenario]):
                     "(23)-(25)",
                 )
             )
+        else:
+            out.append(
+                Formula(
+                    "Low-dimensional pieces from noisy records",
+                    r"\check p=\tfrac{N_c}n,\quad"
+                    r"\check\gamma=\check p^{-1}\,\mathbb P_nQ^{-1}_{\mathcal X}[1\{v_2=c\}g],\quad"
+                    r"\check e=\mathbb P_nQ^{-1}_{\mathcal X}[\partial_\gamma f]",
+                    r"f=\mu_1-\mu_0\text{ holds no }\gamma:\ \check e=0,\text{ and neither }\check\gamma\text{ nor }"
+                    r"\check p\text{ is needed; the effect on the treated has them}",
+                    "exact",
+                    "(23)-(25)",
+                )
+            )
         return tuple(out)
 
     def numbers(self, result: Result, view: str) -> pd.DataFrame:

@@ -446,6 +446,7 @@ class Prepared:
     continuous: bool
     same_outcome: bool
     """Whether everybody has the same outcome, so that no effect can show."""
+    treated_share: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -528,6 +529,11 @@ def facts_text(people: PeopleAtHand) -> str:
     return "; ".join(parts)
 
 
+def is_by_table(scenario: PrivateEffectScenario, private: Mapping[str, Private]) -> bool:
+    """Whether one private column of categories stands alone, so that its table is unmixed and nobody needs folds."""
+    return len(private) == 1 and not scenario.public and isinstance(next(iter(private.values())), Categories)
+
+
 def analysis(
     scenario: PrivateEffectScenario, people: PeopleAtHand, keep: float
 ) -> tuple[EffectAnalysis, tuple[str, ...]]:
@@ -536,8 +542,6 @@ def analysis(
     The draw is named by the seed, the people, the private columns and what is publicly known about them: neither
     outcome nor treatment nor the keep probability changes anybody's coin or noise.
     """
-    by_table = len(people.private) == 1 and not scenario.public
-    by_table = by_table and isinstance(next(iter(people.private.values())), Categories)
     mechanism = mechanism_for(people.private, keep)
     said = (facts_text(people),) if isinstance(scenario.data, EffectTable) else ()  # the facts of the others are fixed
     rng = release_rng(scenario.seed, people.name, *people.private, *said)
@@ -551,7 +555,7 @@ def analysis(
         public=scenario.public,
         target=effects.TARGET_SHORT[scenario.target],
         treated=people.treated,
-        learners=None if by_table else scenario.learners,
+        learners=None if is_by_table(scenario, people.private) else scenario.learners,
         is_released=True,
         level=LEVEL,
         rng=np.random.default_rng(scenario.seed),
@@ -706,6 +710,7 @@ class PrivateEffect(Study[PrivateEffectScenario]):
             mechanism_for(people.private, scenario.keep).ldp_epsilon(),
             any(isinstance(kind, Numbers) for kind in people.private.values()),
             same_outcome(people.columns[scenario.outcome]) is not None,
+            float(found.treated.mean()),
         )
 
     def blocks(self, scenario: PrivateEffectScenario) -> int:
@@ -825,7 +830,7 @@ class PrivateEffect(Study[PrivateEffectScenario]):
                 )
             ),
             notes=self.notes(scenario, prepared, own.guard, rungs),
-            formulas=self.formulas(scenario, own, opened, n, same),
+            formulas=self.formulas(scenario, prepared),
             assumptions=(
                 *effects.ASSUMED[:1],
                 "Treated and untreated people with the same private and public columns would have had the same "
@@ -833,6 +838,9 @@ class PrivateEffect(Study[PrivateEffectScenario]):
                 effects.ASSUMED[2],
                 "Categories of a single private column are unmixed exactly; numbers, several columns and public "
                 "columns are analysed by private moments with five folds. (Ex. 1, Prop. 2, Cor. 1)",
+                samples_words(is_by_table(scenario, prepared.people.private)),
+                "Noise is drawn for each person alone, independently of all others, so samples or folds without a "
+                "person in common have independent noise; nobody's value is shown twice. (footnote on three samples)",
                 "Intervals are Normal, from the private influence function; no resampling. (Thm 2, Cor. 1)",
                 "Ranges, categories and the noise law are public settings, never read off the private column. "
                 "(locally private inference §3)",
@@ -971,11 +979,10 @@ class PrivateEffect(Study[PrivateEffectScenario]):
             out.append(Note(few, title="Levels with few people"))
         return tuple(out)
 
-    def formulas(
-        self, scenario: PrivateEffectScenario, own: Estimate, opened: Estimate, n: int, same: bool
-    ) -> tuple[Formula, ...]:
+    def formulas(self, scenario: PrivateEffectScenario, prepared: Prepared) -> tuple[Formula, ...]:
         """Write the target, the private score and the interval with the current numbers."""
-        keep = scenario.keep
+        keep, n, same = scenario.keep, prepared.people.n, prepared.same_outcome
+        own, opened = prepared.own, prepared.opened
         target = r"\chi=E\{\mu(1,X)-\mu(0,X)\}" if scenario.target == "ate" else r"\chi=E\{\mu(1,X)-\mu(0,X)\mid D=1\}"
         score = (
             r"\frac D\pi(Y-\mu_1)-\frac{1-D}{1-\pi}(Y-\mu_0)+\mu_1-\mu_0"
@@ -991,6 +998,7 @@ class PrivateEffect(Study[PrivateEffectScenario]):
                 "exact",
                 "Prop. 1" + ("" if scenario.target == "ate" else "; sign of the last term corrected (E1)"),
             ),
+            nuisances(scenario, prepared),
             Formula(
                 "Score from what is shown",
                 r"\psi_i=\frac1\alpha\check\chi_0(V_i,Z_i)-\frac{1-\alpha}\alpha\int\check\chi_0(V_i,x)\,\bar Q(dx)",
@@ -1208,6 +1216,46 @@ def effect_range(result: Result, shown: Shown, keep: float) -> tuple[float, floa
         return low - 1.0, high + 1.0
     pad = 0.08 * (high - low)
     return low - pad, high + pad
+
+
+def nuisances(scenario: PrivateEffectScenario, prepared: Prepared) -> Formula:
+    """List the parts that are fitted before scores are averaged: r, μ, γ, p and e ((21))."""
+    title, regression = "What is fitted first: r, μ, γ, p, e", r"\mu_d(x)=E(Y\mid D=d,X=x)"
+    if scenario.target == "ate":
+        return Formula(
+            title,
+            r"r=\frac D\pi-\frac{1-D}{1-\pi},\quad " + regression + r",\quad\gamma,p:\text{ none},\quad "
+            r"e=E\,\partial_\gamma f=0",
+            r"f=\mu_1-\mu_0\text{ holds no }\gamma,\text{ so only }r\text{ and }\mu\text{ are fitted}",
+            "exact",
+            "(21), Ex. 2",
+        )
+    share = prepared.treated_share
+    return Formula(
+        title,
+        r"r=\frac1\gamma\Big\{D-(1-D)\frac\pi{1-\pi}\Big\},\quad " + regression + r",\quad\gamma=p_1=E\,D,\quad "
+        r"p=1,\quad e=E\,\partial_\gamma f=-\frac\chi{p_1}",
+        rf"\hat\gamma={share:.4g},\quad p=1\text{{ (everybody counts in }}\gamma),\quad "
+        rf"\hat e=-\frac{{{prepared.own.value:.4g}}}{{{share:.4g}}}={-prepared.own.value / share:.4g}",
+        "exact",
+        "(21), Ex. 3",
+    )
+
+
+def samples_words(by_table: bool) -> str:
+    """Say which people feed which estimate, against the three samples of the source (sample table)."""
+    three = (
+        "The source takes three separate samples: one is averaged over, the second gives r, μ, γ and p, the third e. "
+    )
+    here = (
+        "Here all three are the same people: with categories the fitted scores average to the plug-in, so nothing has "
+        "to be split. (sample table; Prop. 4)"
+        if by_table
+        else "Here each of five folds is averaged over in turn, with r and μ fitted on the other four; γ and p are "
+        "shares of all people, and dividing by them spares e. Taking turns keeps the variance at σ²/n, where three "
+        "samples used once would have three times that. (sample table; §2.5)"
+    )
+    return three + here
 
 
 def bill_words(scenario: PrivateEffectScenario, prepared: Prepared) -> str:

@@ -100,6 +100,15 @@ def test_low_dimensional_pieces_are_unbiased():
     assert any("Low-dimensional" in f.title for f in study.run(scenario).formulas)
 
 
+def test_low_dimensional_pieces_of_the_average_effect_are_named_as_nothing(default):
+    # (23)-(25) with f = μ1 - μ0, where nothing depends on γ
+    assert default.scenario.target == "ate"
+    assert study.prepare(default.scenario, None).target.nuisances(LAW_A).gammas.size == 0
+    found = next(item for item in default.formulas if item.source == "(23)-(25)")
+    assert r"\check e=0" in found.numbers
+    assert r"\check\gamma=" in found.tex
+
+
 def test_small_samples_are_refused_in_a_sentence():
     words = study.check(ErrorAnatomyScenario(law=LawA(), keep_probability=0.05), None)
     assert words

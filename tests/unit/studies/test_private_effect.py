@@ -507,3 +507,23 @@ def test_equal_outcomes_have_effect_0_and_no_effective_number(pay: float, more: 
         render(STUDY.chart(result, view))
     number = next(item.numbers for item in result.formulas if item.title == "Effective number of people")
     assert "not defined" in number
+
+
+@pytest.mark.parametrize("target", ["ate", "att"])
+def test_fitted_parts_samples_and_noise_are_told(target: str) -> None:
+    # (21), the sample table and the footnote on three samples
+    by_table = STUDY.run(make(data=SMALL, target=target))
+    by_folds = STUDY.run(make(data=SMALL, target=target, public=("site",), keep=0.8))
+    for result in (by_table, by_folds):
+        fitted = next(item for item in result.formulas if "(21)" in item.source)
+        for part in ("r=", r"\mu_d", r"\gamma", "p", "e=E"):
+            assert part in fitted.tex
+        if target == "att":
+            share = float(TrainingProgramme(people=3_000).people_and_outcomes()[0]["course"].mean())
+            value = result.frame[(result.frame["series"] == PRIVATE) & (result.frame["x"] == result.scenario.keep)]
+            assert rf"\hat\gamma={share:.4g}" in fitted.numbers
+            assert fitted.numbers.endswith(f"={-float(value['y'].iloc[0]) / share:.4g}")
+        assert any("(footnote on three samples)" in words for words in result.assumptions)
+    told = [next(words for words in found.assumptions if "sample table" in words) for found in (by_table, by_folds)]
+    assert "same people" in told[0]
+    assert "five folds" in told[1]
