@@ -148,8 +148,19 @@ class Form:
             words.update({write(item): item for item in known})
             for item in known & words.keys():
                 del words[item]
+            self.say_again(key, write)
         self.held[key] = value = widget(label, *args, key=key, **options)
         return value
+
+    def say_again(self, key: str, write: Callable[[Any], Any]) -> None:
+        """Send a choice once more if its words have changed: a browser goes on showing those that it was sent first."""
+        value = st.session_state[key]
+        chosen = value if isinstance(value, list) else [value]
+        now = ([*chosen], [write(item) for item in chosen if isinstance(item, str)])
+        before = st.session_state.setdefault("_said", {}).get(key, now)
+        if before[0] == now[0] and before[1] != now[1]:
+            st.session_state[key] = value
+        st.session_state["_said"][key] = now
 
     def draw(self, cls: type[Record], default: Record | None = None, prefix: str = "") -> dict[str, Any]:
         """Draw all fields of a record and return plain data for validation."""

@@ -96,6 +96,10 @@ def test_a_link_about_a_table_works_on_after_the_table_came(visit: Any, tmp_path
     tab.settled()
     upload(tab, tmp_path)
     tab.chart()
+    inputs = tab.page.locator("[data-testid=stSidebar] input")
+    shown = inputs.evaluate_all("all => all.map(one => one.value)")
+    assert "enquête.csv" in shown
+    assert not [words for words in shown if "not here" in words or "not in this table" in words], shown
     tab.slide("Compromised fraction α", "compromised=")
     tab.chart()
     assert not tab.broken()

@@ -180,11 +180,12 @@ def test_phone_has_no_sideways_scroll(visit: Any, study: str) -> None:
 
 def test_a_narrow_window_gets_the_layout_of_a_phone(visit: Any) -> None:
     """The server knows the window's width from the second request on, before the page is drawn."""
-    for width, lists in ((390, 1), (1440, 0)):
+    for width, kind in ((390, "combobox"), (1440, "radio")):
         tab = visit(width=width)
         tab.open("/predictability")
         tab.chart()
-        assert tab.page.get_by_role("combobox", name="Question").count() == lists
+        name = "Question" if kind == "combobox" else "Query map"
+        tab.page.get_by_test_id("stMain").get_by_role(kind, name=name, exact=True).wait_for()
 
 
 def test_colours_follow_the_theme(visit: Any) -> None:
