@@ -214,6 +214,7 @@ class DoubleRobustness(Study[DoubleRobustnessScenario]):
     scenario: ClassVar[type[Scenario]] = DoubleRobustnessScenario
     late: ClassVar[frozenset[str]] = frozenset({"propensity_error", "regression_error", "trials"})
     views: ClassVar[Mapping[str, str]] = {
+        "both": "Side by side",
         "bias": "Bias",
         "coverage": "Intervals that miss",
         "slice": "One wrong, both wrong",
@@ -445,39 +446,56 @@ class DoubleRobustness(Study[DoubleRobustnessScenario]):
 
     def numbers(self, result: Result, view: str) -> pd.DataFrame:
         """Return the rows behind one view."""
-        return result.frame[result.frame["panel"] == PANELS[view or "bias"]].reset_index(drop=True)
+        shown = ("bias", "coverage") if view in ("", "both") else (view,)
+        return result.frame[result.frame["panel"].isin([PANELS[name] for name in shown])].reset_index(drop=True)
 
     def chart(self, result: Result, view: str) -> Chart:
-        """Describe a map, or the bias along the ray to the visitor's errors."""
-        scenario: Any = result.scenario
-        rows = self.numbers(result, view)
+        """Describe one map or both, or the bias along the ray to the visitor's errors."""
         x = Axis("error of the treatment model, log odds", "linear", -1.0, 1.0, symbol="propensity off by")
         y = Axis("error of the outcome model", "linear", -0.2, 0.2, symbol="regression off by")
         if view == "slice":
-            return self.slice_chart(rows)
-        z = rows["y"].to_numpy(dtype=np.float64).reshape(SHIFTS.size, ODDS.size)
-        you = (scenario.propensity_error, scenario.regression_error)
+            return self.slice_chart(self.numbers(result, view))
         if view == "coverage":
-            mark = HeatMap(
-                ODDS, SHIFTS, z, MISS_LEVELS, "misses", "{:.0%}", _corners(z, MISS_LEVELS[2], "misses often"),
-                you, hover="{z} of the intervals miss, as a share",
-            )  # fmt: skip
             return Chart(
                 "How often the 95% interval misses",
                 "shade: misses; upwards: error of outcome model",
                 x,
                 y,
-                (Panel((mark,)),),
+                (Panel((self.map(result, view),)),),
             )
-        mark = HeatMap(
-            ODDS, SHIFTS, np.abs(z), BIAS_LEVELS, "bias", "{:g}", _signs(z), you, hover="bias {z}, up or down"
-        )
+        if view == "bias":
+            return Chart(
+                "Bias when both models are wrong",
+                "shade: bias; upwards: error of the outcome model",
+                x,
+                y,
+                (Panel((self.map(result, view),)),),
+            )
         return Chart(
-            "Bias when both models are wrong",
-            "shade: bias; upwards: error of the outcome model",
+            "Bias, and what it does to the intervals",
+            "shade: size; upwards: error of the outcome model",
             x,
             y,
-            (Panel((mark,)),),
+            (
+                Panel((self.map(result, "bias"),), "Bias, exact"),
+                Panel((self.map(result, "coverage"),), "95% intervals that miss, with noise"),
+            ),
+            columns=2,
+        )
+
+    def map(self, result: Result, view: str) -> HeatMap:
+        """Describe the map of the bias, or of how often the interval misses, over both errors."""
+        scenario: Any = result.scenario
+        rows = self.numbers(result, view)
+        z = rows["y"].to_numpy(dtype=np.float64).reshape(SHIFTS.size, ODDS.size)
+        you = (scenario.propensity_error, scenario.regression_error)
+        if view == "coverage":
+            return HeatMap(
+                ODDS, SHIFTS, z, MISS_LEVELS, "misses", "{:.0%}", _corners(z, MISS_LEVELS[2], "misses often"),
+                you, hover="{z} of the intervals miss, as a share",
+            )  # fmt: skip
+        return HeatMap(
+            ODDS, SHIFTS, np.abs(z), BIAS_LEVELS, "bias", "{:g}", _signs(z), you, hover="bias {z}, up or down"
         )
 
     def slice_chart(self, rows: pd.DataFrame) -> Chart:

@@ -13,6 +13,7 @@ from privexplorer.studies._effects import LawB, PointNoise
 from privexplorer.studies.chart import HeatMap
 from privexplorer.studies.double_robustness import (
     ODDS,
+    PANELS,
     PARAMETERS,
     SHIFTS,
     DoubleRobustness,
@@ -168,3 +169,23 @@ def test_the_share_that_misses_is_named_calculated_or_simulated():
     assert f"(simulated: {simulated}% {card.chip})" in result.shows
     assert "Simulated at the grid point nearest to your errors" in card.help
     assert f"calculated for your errors: {calculated}." in card.help
+
+
+def test_bias_and_coverage_stand_side_by_side_over_the_same_axes(default):
+    """View 7.6: the opening view has both maps, beside one another on a screen and one above the other on a phone."""
+    assert list(study.views)[:3] == ["both", "bias", "coverage"]
+    chart = study.chart(default, "both")
+    bias, misses = chart.marks()
+    assert (bias.name, misses.name) == ("bias", "misses")
+    for mark, view in ((bias, "bias"), (misses, "coverage")):
+        np.testing.assert_array_equal(mark.z, np.abs(grid(default, view)))
+        assert mark.you == (0.5, 0.08)
+        (alone,) = study.chart(default, view).marks()
+        np.testing.assert_array_equal(alone.z, mark.z)
+    wide, narrow = draw(chart).layout, draw(chart, compact=True).layout
+    assert wide.xaxis.domain[1] < wide.xaxis2.domain[0]
+    assert wide.yaxis.domain == wide.yaxis2.domain
+    assert narrow.yaxis2.domain[1] < narrow.yaxis.domain[0]
+    for layout in (wide, narrow):
+        assert (layout.xaxis.range, layout.yaxis.range) == (layout.xaxis2.range, layout.yaxis2.range)
+    assert set(study.numbers(default, "both")["panel"]) == {PANELS["bias"], PANELS["coverage"]}
