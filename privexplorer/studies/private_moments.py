@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -42,8 +43,8 @@ RECORDS, MOST = 80_000, 16
 RATE_BLOCKS = 24
 """The first blocks draw one data set each for the rates."""
 KEEPS = (0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
-SIZES = (1_000, 4_000, 16_000)
-RATE_KEEPS = (1.0, 0.5)
+FEWEST, MOST_FIRST, STEPS = 1_000, 5_000, (1, 4, 16)
+"""The rates view starts with so many people at least and at most, and goes on to four and sixteen times as many."""
 FIXED_SHARES = (0.2, 0.5, 1.0)
 """γ₀ of Ex. 10: any number above 0 gives the same coefficients."""
 SIMULATED, ONE_SAMPLE, RATES = 1, 2, 3
@@ -57,7 +58,7 @@ PANELS = {
     "regression": "regression line",
     "weights": "weights of the effect",
 }
-RATE_NAMES = {1.0: "open data", 0.5: "private, α = 0.5"}
+OPEN = "open data"
 REFERENCE = "falls like 1/√n"
 WIDTH = 61
 """Points of a loss curve."""
@@ -104,6 +105,7 @@ class Prepared:
     """One data set analysed by private moments, and the loss of the weights on another."""
 
     n: int
+    keep: float
     slope: float
     outcome_std: float
     noise_std: float
@@ -148,29 +150,53 @@ def slopes(y: FloatArray, z: FloatArray, keep: float, noise_std: float) -> tuple
     return slope, np.sqrt((score * score).mean(axis=1) / n)
 
 
-def rate_errors(seed: int, block: int) -> FloatArray:
-    """Errors of the fitted line and of the log odds of treatment on law C, ``(2, keeps, sizes)``, each in L₂."""
-    rng = block_rng(seed, block, RATES)
-    size = SIZES[-1]
-    y, d, x = LAW_C.sample(size, rng)
+def rate_sizes(n: int, keep: float) -> tuple[int, int, int]:
+    """Return the numbers of people of the rates view: about the visitor's, and enough for the noise at the first.
+
+    Examples
+    --------
+    >>> rate_sizes(5_000, 0.5), rate_sizes(200, 0.3)
+    ((1250, 5000, 20000), (2778, 11112, 44448))
+    """
+    first = min(max(FEWEST, n // 4, math.ceil(250 / keep**2)), MOST_FIRST)
+    return (first * STEPS[0], first * STEPS[1], first * STEPS[2])
+
+
+def rate_name(keep: float) -> str:
+    """Name the private series of the rates view."""
+    return f"private, α = {keep:g}"
+
+
+def rate_errors(prepared: Prepared, block: int) -> FloatArray:
+    """Errors of the fitted line and of the log odds of treatment, ``(2, open or private, sizes)``, each in L₂.
+
+    The line is the visitor's, the treatment that of law C; NaN where moments have no solution.
+    """
+    rng = block_rng(prepared.seed, block, RATES)
+    sizes = rate_sizes(prepared.n, prepared.keep)
+    size = sizes[-1]
+    _, d, x = LAW_C.sample(size, rng)
     noise, coin = rng.uniform(-1, 1, size), rng.random(size)
-    points, p, mu = LAW_C.table()
+    y, cause = SlopeLaw(prepared.slope, 0.0, prepared.outcome_std).sample(size, rng)
+    swapped = prepared.noise_std * rng.standard_normal(size)
+    treated = d.astype(np.float64)
+    points, p, _ = LAW_C.table()
     basis = Linear()
     at = basis.evaluate(points)
     odds = np.exp(LAW_C.log_odds(points))
-    out = np.empty((2, len(RATE_KEEPS), len(SIZES)))
-    for row, keep in enumerate(RATE_KEEPS):
-        z = np.where(coin < keep, x, noise)
-        mechanism = AlphaIdentity(keep, UniformNoise(-1.0, 1.0))
-        for column, n in enumerate(SIZES):
-            design = private_design(mechanism, z[:n], basis)
-            treated = d[:n].astype(np.float64)
-            line = private_moments(design, y[:n], factor=treated).coefficients
-            theta = private_logistic(design, treated).coefficients
-            fitted = np.sum(at * line, axis=1)
-            weights = np.exp(np.minimum(np.sum(at * theta, axis=1), 8.0))
-            out[0, row, column] = math.sqrt(float(np.sum(p[1] * (fitted - mu[1]) ** 2) / p[1].sum()))
-            out[1, row, column] = math.sqrt(float(np.sum(p[0] * (weights - odds) ** 2) / p[0].sum()))
+    out = np.full((2, 2, len(sizes)), np.nan)
+    for row, keep in enumerate((1.0, prepared.keep)):
+        normal = AlphaIdentity(keep, GaussianNoise(0.0, prepared.noise_std))
+        even = AlphaIdentity(keep, UniformNoise(-1.0, 1.0))
+        for column, n in enumerate(sizes):
+            z, shown = (np.where(coin < keep, *pair)[:n] for pair in ((cause, swapped), (x, noise)))
+            with contextlib.suppress(PrivExplorerError):
+                line = private_moments(private_design(normal, z, basis), y[:n]).coefficients
+                out[0, row, column] = math.hypot(line[0], line[1] - prepared.slope)  # the cause is N(0, 1)
+            with contextlib.suppress(PrivExplorerError):
+                theta = private_logistic(private_design(even, shown, basis), treated[:n]).coefficients
+                weights = np.exp(np.minimum(np.sum(at * theta, axis=1), 8.0))
+                out[1, row, column] = math.sqrt(float(np.sum(p[0] * (weights - odds) ** 2) / p[0].sum()))
     return out
 
 
@@ -235,8 +261,8 @@ class PrivateMoments(Study[PrivateMomentsScenario]):
             flags = (str(error),)
         theta, grid, losses = self.loss_curves(scenario.keep, size, rng)
         return Prepared(
-            scenario.n, scenario.slope, scenario.outcome_std, scenario.noise_std, scenario.seed, estimate, std_error,
-            flags, theta, grid, losses,
+            scenario.n, scenario.keep, scenario.slope, scenario.outcome_std, scenario.noise_std, scenario.seed,
+            estimate, std_error, flags, theta, grid, losses,
         )  # fmt: skip
 
     def loss_curves(
@@ -271,7 +297,7 @@ class PrivateMoments(Study[PrivateMomentsScenario]):
         x = rng.standard_normal(size)
         y = prepared.slope * x + prepared.outcome_std * rng.standard_normal(size)
         noise, coin = prepared.noise_std * rng.standard_normal(size), rng.random(size)
-        rates = len(RATE_KEEPS) * len(SIZES)
+        rates = 2 * len(STEPS)
         out = np.full((size[0], 3, len(KEEPS) + rates), np.nan)
         centre = y - y.mean(axis=1, keepdims=True)
         for column, keep in enumerate(KEEPS):
@@ -282,7 +308,7 @@ class PrivateMoments(Study[PrivateMomentsScenario]):
             out[:, 1, column] = np.abs(slope - prepared.slope) <= normal_quantile(0.95) * error
             out[:, 2, column] = (away * centre).sum(axis=1) / (away * away).sum(axis=1)
         if block < RATE_BLOCKS:
-            out[0, :2, len(KEEPS) :] = rate_errors(prepared.seed, block).reshape(2, rates)
+            out[0, :2, len(KEEPS) :] = rate_errors(prepared, block).reshape(2, rates)
         return out
 
     # ---- assemble ----
@@ -327,7 +353,7 @@ class PrivateMoments(Study[PrivateMomentsScenario]):
                 ],
                 panel=PANELS["representer"],
             ),
-            *self.rates(drawn[:, :2, count:]),
+            *self.rates(scenario, drawn[:, :2, count:]),
         ]
         nearest = int(np.argmin(np.abs(np.log(keeps / scenario.keep))))
         covered = float(drawn[:, 1, nearest].mean())
@@ -336,18 +362,24 @@ class PrivateMoments(Study[PrivateMomentsScenario]):
             (float(spread[nearest]), float(around[nearest])),
         )  # fmt: skip
 
-    def rates(self, drawn: FloatArray) -> list[pd.DataFrame]:
-        """Rows of the rates view: root mean square errors over the draws, and the line 1/√n."""
-        held = drawn[np.isfinite(drawn[:, 0, 0])].reshape(-1, 2, len(RATE_KEEPS), len(SIZES))
-        sizes = np.array(SIZES, dtype=np.float64)
-        square = held**2
-        mean = np.sqrt(square.mean(axis=0))
-        count = len(held)
-        fault = square.std(axis=0, ddof=1) / math.sqrt(count) / (2 * mean) if count > 1 else np.zeros_like(mean)
+    def rates(self, scenario: PrivateMomentsScenario, drawn: FloatArray) -> list[pd.DataFrame]:
+        """Rows of the rates view: root mean square errors over the draws with a solution, and the line 1/√n."""
+        held = drawn[np.isfinite(drawn).any(axis=(1, 2))].reshape(-1, 2, 2, len(STEPS))
+        sizes = np.array(rate_sizes(scenario.n, scenario.keep), dtype=np.float64)
+        found = np.isfinite(held)
+        count = found.sum(axis=0)
+        many = np.maximum(count, 1)
+        square = np.where(found, held, 0.0) ** 2
+        average = square.sum(axis=0) / many
+        mean = np.where(count > 0, np.sqrt(average), np.nan)
+        away = np.where(found, square - average, 0.0)
+        spread = np.sqrt(np.sum(away**2, axis=0) / np.maximum(count - 1, 1))
+        fault = np.where(count > 1, spread / np.sqrt(many) / (2 * np.maximum(np.sqrt(average), 1e-300)), 0.0)
         out = []
         for place, panel in enumerate(("regression", "weights")):
             rows: list[tuple[str, Any, Any, Any]] = [
-                (RATE_NAMES[keep], sizes, mean[place, row], fault[place, row]) for row, keep in enumerate(RATE_KEEPS)
+                (name, sizes, mean[place, row], fault[place, row])
+                for row, name in enumerate((OPEN, rate_name(scenario.keep)))
             ]
             rows.append((REFERENCE, sizes, mean[place, 0, -1] * np.sqrt(sizes[-1] / sizes), 0.0))
             out.append(tidy(rows, panel=PANELS[panel]))
@@ -496,8 +528,8 @@ class PrivateMoments(Study[PrivateMomentsScenario]):
                 "Private value and noise of the outcome are normal, the line is straight; the method needs only a "
                 "minimum inside the range of parameters and a Jacobian that can be inverted. (Assumption 3)",
                 "Moments are solved exactly; being off by less than n^(−1/2) is enough. (Prop. 2, erratum E5)",
-                "Weights and rates are those of law C: logistic treatment with log odds 0.3 + x, straight outcomes, "
-                "even noise. (locally private inference §6.2)",
+                "The line in “More people” is yours, with your b, σ, τ and α; weights are those of law C at your α: "
+                "logistic treatment with log odds 0.3 + x, even noise. (locally private inference §6.2)",
                 effects.KNOWN_LAW,
             ),
             extra={"theta": prepared.theta.tolist(), "estimate": prepared.estimate, "covered": covered[1]},
@@ -568,29 +600,32 @@ class PrivateMoments(Study[PrivateMomentsScenario]):
 
     def rates_chart(self, result: Result) -> Chart:
         """Describe how errors fall with the number of people."""
+        scenario: Any = result.scenario
         x = Axis("people n", "log", symbol="n")
+        private, sizes = rate_name(scenario.keep), rate_sizes(scenario.n, scenario.keep)
+        here = (float(scenario.n), f"your n = {scenario.n:,}") if sizes[0] <= scenario.n <= sizes[-1] else None
         panels = []
         for key in ("regression", "weights"):
             panel = PANELS[key]
             marks = (
                 _line(result, REFERENCE, "truth", "like 1/√n", "like 1/√n: {y}", panel=panel),
                 _line(
-                    result, RATE_NAMES[1.0], "non-private", "open data", "open: {y} ± {e}", panel=panel, markers=True
+                    result, OPEN, "non-private", "open data", "open: {y} ± {e}", panel=panel, markers=True
                 ),
                 _line(
-                    result, RATE_NAMES[0.5], "private", "private,<br>α = 0.5", "private: {y} ± {e}", panel=panel,
-                    markers=True, main=True,
+                    result, private, "private", f"private,<br>α = {scenario.keep:g}", "private: {y} ± {e}",
+                    panel=panel, markers=True, main=True,
                 ),
             )  # fmt: skip
-            panels.append(Panel(marks, title=panel.capitalize()))
+            panels.append(Panel(marks, title=panel.capitalize(), here=here))
         return Chart(
             "Error of a fitted line and of fitted weights",
-            "root mean square on law C, log scale",
+            "root mean square; weights: law C; log scale",
             x,
             Axis("error", "log"),
             tuple(panels),
             columns=2,
-            names=(RATE_NAMES[0.5], RATE_NAMES[1.0], REFERENCE),
+            names=(private, OPEN, REFERENCE),
         )
 
 

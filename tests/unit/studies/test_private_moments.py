@@ -83,12 +83,47 @@ def test_weights_have_the_same_coefficient_at_every_fixed_share() -> None:
 def test_errors_fall_like_the_root_of_n() -> None:
     for panel in ("regression", "weights"):
         for keep, within in ((1.0, 0.12), (0.5, 0.3)):
-            rows = usual().series(moments.RATE_NAMES[keep], moments.PANELS[panel])
+            rows = usual().series(rate_series(keep), moments.PANELS[panel])
             # 16 times as many people; the private weights are not yet in the limit at 1,000
             slope = math.log(rows["y"].iloc[-1] / rows["y"].iloc[0]) / math.log(16)
             assert slope == pytest.approx(-0.5, abs=within), (panel, keep)
-        open_data, private = (usual().series(moments.RATE_NAMES[k], moments.PANELS[panel])["y"] for k in (1.0, 0.5))
+        open_data, private = (usual().series(rate_series(k), moments.PANELS[panel])["y"] for k in (1.0, 0.5))
         assert (private.to_numpy() > open_data.to_numpy()).all()
+
+
+def rate_series(keep: float) -> str:
+    return moments.OPEN if keep == 1 else moments.rate_name(keep)
+
+
+@pytest.mark.parametrize(
+    "more", [{"keep": 0.3}, {"keep": 0.8, "slope": 1.0, "outcome_std": 3.0, "noise_std": 0.5, "n": 8_000}]
+)
+def test_more_people_uses_the_visitors_settings(more: dict[str, float]) -> None:
+    # level and slope of the line are off by independent errors of variance V/n (Prop. 2, closed forms)
+    scenario = QUESTION.scenario(**more)
+    prepared = QUESTION.prepare(scenario, None)
+    sizes = moments.rate_sizes(scenario.n, scenario.keep)
+    keep, b, sigma = scenario.keep, scenario.slope, scenario.outcome_std
+    slope = float(QUESTION.variance(scenario, np.array(keep)))
+    level = sigma**2 + (1 - keep) / keep * b**2 + (1 - keep) / keep**2 * b**2 * scenario.noise_std**2
+    runs = 30
+    square = np.array([moments.rate_errors(prepared, block)[0] for block in range(runs)]) ** 2
+    for row, variance in ((0, 2 * sigma**2), (1, slope + level)):
+        found = square[:, row, -1]
+        error = float(found.std(ddof=1)) / math.sqrt(runs)
+        assert abs(found.mean() - variance / sizes[-1]) < 3 * error
+        assert error < 0.35 * variance / sizes[-1]
+
+
+def test_chart_of_more_people_names_the_visitors_alpha() -> None:
+    scenario = QUESTION.scenario(keep=0.3, trials=32)
+    result = QUESTION.run(scenario)
+    chart = QUESTION.chart(result, "rates")
+    assert chart.names[0] == "private, α = 0.3"
+    assert [panel.here for panel in chart.panels] == [(5_000.0, "your n = 5,000")] * 2
+    rows = result.series("private, α = 0.3", moments.PANELS["weights"])
+    assert tuple(rows["x"]) == moments.rate_sizes(5_000, 0.3) == (2_778, 11_112, 44_448)
+    assert (rows["y"].to_numpy() > result.series(moments.OPEN, moments.PANELS["weights"])["y"].to_numpy()).all()
 
 
 def test_hopeless_noise_is_flagged() -> None:
