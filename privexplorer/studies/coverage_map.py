@@ -361,6 +361,8 @@ class CoverageMap(Study[CoverageMapScenario]):
                 "The most likely table replaces the unmixed one only where that has a negative cell; the search stops "
                 f"after {MOST_STEPS:,} rounds. (section 2.4)",
                 "Inversion is judged on the samples in which it gives an answer.",
+                "A variance ratio whose simulation error is as large as itself is drawn without a band; the table has "
+                "the error.",
                 shared.KNOWN_LAW,
             ),
             extra={"people": ns},
@@ -440,13 +442,13 @@ class CoverageMap(Study[CoverageMapScenario]):
         least = 0.2
         first = Panel(
             (*zones(kappas, low, 1.0), *self.lines(result, "coverage")),
-            "Coverage",
+            f"Coverage (dashed: {percent(scenario.level)})",
             y=Axis("coverage", "linear", low, 1.0),
-            level_lines=((scenario.level, percent(scenario.level)),),
+            level_lines=((scenario.level, ""),),
         )
         second = Panel(
             (*zones(kappas, least, top), *self.lines(result, "variance")),
-            "Variance ÷ smallest possible",
+            "Variance ÷ smallest possible (dashed: 1)",
             y=Axis("variance ratio", "log", least, top),
             level_lines=((1.0, ""),),
         )
@@ -471,13 +473,14 @@ class CoverageMap(Study[CoverageMapScenario]):
     def line(self, result: Result, panel: str, name: str, role: Role, label: str, dash: str | None) -> Line:
         """Return one curve."""
         rows = result.series(name, PANELS[panel])
+        x, y, error = (rows[column].to_numpy(dtype=np.float64) for column in ("x", "y", "std_error"))
         return Line(
             role,
-            rows["x"].to_numpy(dtype=np.float64),
-            rows["y"].to_numpy(dtype=np.float64),
+            x,
+            y,
             name,
             label,
-            rows["std_error"].to_numpy(dtype=np.float64),
+            known(y, error) if panel == "variance" else error,
             main=role == "private",
             dash=dash,
             hover=f"{name}: {{y}} ± {{e}}",
@@ -517,6 +520,17 @@ def average_error(error: FloatArray, usable: BoolArray, unit: FloatArray) -> tup
     around = np.sqrt((off**2).sum(axis=0) / (safe - 1) / safe)
     enough = count >= 8
     return np.where(enough, mean / unit, np.nan), np.where(enough, around / unit, 0.0)
+
+
+def known(y: FloatArray, error: FloatArray) -> FloatArray:
+    """Leave errors out that say no more than "above 0": on a log axis their band would fill the panel.
+
+    Examples
+    --------
+    >>> known(np.array([30.0, 2.0]), np.array([15.5, 0.7]))
+    array([nan, 0.7])
+    """
+    return np.where(2 * error < y, error, np.nan)
 
 
 def noise_of(level: float, runs: int) -> float:

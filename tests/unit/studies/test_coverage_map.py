@@ -134,3 +134,24 @@ def test_zones_and_views_are_drawn():
     for view in study.views:
         assert draw(study.chart(result, view)).data
     assert study.check(CoverageMapScenario(kappa=Kappas(low=50, high=5)), None)
+
+
+def test_no_band_fills_the_panel_and_no_words_lie_on_the_curves():
+    # with few runs and few people the variance of inversion is anything: its error is larger than itself
+    result = study.run(CoverageMapScenario(trials=512))
+    rows = result.series(INVERSION, PANELS["variance"])
+    y, error = rows["y"].to_numpy(), rows["std_error"].to_numpy()
+    wild = 2 * error >= y
+    assert wild.any(), "an example that tells"
+    chart = study.chart(result, "coverage")
+    (line,) = (mark for mark in chart.panels[1].marks if mark.name == INVERSION)
+    np.testing.assert_array_equal(np.isnan(line.std_error), wild)
+    np.testing.assert_array_equal(line.std_error[~wild], error[~wild])
+    figure = draw(chart)
+    (band,) = (trace for trace in figure.data if trace.name == f"{INVERSION} ± 2 s.e." and trace.yaxis == "y2")
+    lower = np.array([value for value in band.y if value is not None], dtype=float)
+    assert lower.min() >= (y - 2 * error)[~wild].min() > 0
+    assert not [words.text for words in figure.layout.annotations if (words.name or "").startswith("level ")]
+    titles = [panel.title for panel in chart.panels]
+    assert "95%" in titles[0]
+    assert "dashed" in titles[1]
