@@ -10,7 +10,6 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 from pydantic import Field
-from pydantic_core import PydanticCustomError
 
 from privexplorer.arrays import FloatArray
 from privexplorer.causal import (
@@ -29,6 +28,7 @@ from privexplorer.causal import (
     Target,
     TimeDiscount,
     UntreatedMeanOfTreated,
+    checked_matrix,
     efficiency_bound,
     identity_bench,
     private_influence,
@@ -38,6 +38,7 @@ from privexplorer.causal import (
 )
 from privexplorer.causal.operators import norm
 from privexplorer.data import Tables
+from privexplorer.errors import ParameterError
 from privexplorer.records import Number, Record, Scenario, Seed, field
 from privexplorer.studies._effects import EvenNoise, KeepProbability, LawA, LawB, NoiseChoice, OwnLaw, Share
 from privexplorer.studies.base import Preset, Study
@@ -136,25 +137,40 @@ class OwnMatrix(Record):
         key="entries",
     )
 
-    def model_post_init(self, context: Any, /) -> None:
-        """Refuse what is not square or whose columns do not add up to 1."""
+    def square(self) -> FloatArray:
+        """Return the entries as a matrix.
+
+        Raises
+        ------
+        ParameterError
+            If their number is no square.
+        """
         size = math.isqrt(len(self.entries))
         if size * size != len(self.entries):
-            raise PydanticCustomError(
-                "own_matrix", "A matrix needs a square number of entries such as 4, 9 or 16; there are {count}.",
-                {"count": str(len(self.entries))},
-            )  # fmt: skip
-        sums = np.array(self.entries).reshape(size, size).sum(axis=0)
-        if np.abs(sums - 1).max() > 1e-9:
-            raise PydanticCustomError(
-                "own_matrix", "Each column of the matrix must add up to 1; they add up to {sums}.",
-                {"sums": ", ".join(f"{value:.6g}" for value in sums.tolist())},
-            )  # fmt: skip
+            raise ParameterError(
+                f"A matrix needs a square number of entries such as 4, 9 or 16; there are {len(self.entries)}."
+            )
+        return np.array(self.entries).reshape(size, size)
+
+    def problem(self, levels: int) -> str:
+        """Say what is wrong with the entries for a law of so many categories, the cause alone; empty if nothing is."""
+        try:
+            matrix = checked_matrix(self.square())
+        except ParameterError as error:
+            return str(error)
+        size = len(matrix)
+        if size != levels:
+            return (
+                f"The matrix is for {size} categories, but the law has {levels}; type {levels * levels} entries or "
+                "choose another law."
+            )
+        if np.linalg.cond(matrix) > 1e8:
+            return "The matrix cannot be inverted, so what was true is not determined by what is shown."
+        return ""
 
     def mechanism(self, law: FiniteLaw, rng: np.random.Generator) -> Finite:
         """Return the mechanism."""
-        size = math.isqrt(len(self.entries))
-        return FiniteMechanism(np.array(self.entries).reshape(size, size))
+        return FiniteMechanism(self.square())
 
 
 AnyMechanism: TypeAlias = KeptOrNoise | RandomMatrix | OwnMatrix
@@ -384,15 +400,8 @@ class IdentityBench(Study[IdentityBenchScenario]):
                     "and 1.",
                 )
         if isinstance(scenario.mechanism, OwnMatrix):
-            size = math.isqrt(len(scenario.mechanism.entries))
-            if size != levels:
-                return (
-                    f"The matrix is for {size} categories, but the law has {levels}; type {levels * levels} entries "
-                    "or choose another law.",
-                )
-            matrix = np.array(scenario.mechanism.entries).reshape(size, size)
-            if np.linalg.cond(matrix) > 1e8:
-                return ("The matrix cannot be inverted, so what was true is not determined by what is shown.",)
+            words = scenario.mechanism.problem(levels)
+            return (words,) if words else ()
         return ()
 
     def prepare(self, scenario: IdentityBenchScenario, tables: Tables | None) -> Prepared:

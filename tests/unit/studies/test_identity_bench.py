@@ -8,6 +8,7 @@ import pytest
 from privexplorer.causal import LAW_A, FiniteMechanism
 from privexplorer.errors import ParameterError
 from privexplorer.figures import draw
+from privexplorer.records import apply
 from privexplorer.studies._effects import LawA, OwnLaw, PointNoise
 from privexplorer.studies.identity_bench import (
     ERROR,
@@ -108,10 +109,25 @@ def test_what_does_not_fit_is_said():
     )
     certain = OwnLaw(outcome_treated=(1.0, 0.6, 0.75))
     assert "positive cells" in study.check(IdentityBenchScenario(law=certain), None)[0]
-    with pytest.raises(ParameterError, match="square number"):
-        OwnMatrix(entries=(0.5, 0.5, 0.2, 0.3, 0.5))
-    with pytest.raises(ParameterError, match="add up to 1"):
-        OwnMatrix(entries=(0.5, 0.5, 0.2, 0.8))
+    for entries, cause in (((0.5, 0.5, 0.2, 0.3, 0.5), "square number"), ((0.5, 0.5, 0.2, 0.9), "must add up to one")):
+        spoilt = IdentityBenchScenario(law=LawA(), mechanism=OwnMatrix(entries=entries))
+        words = study.check(spoilt, None)
+        assert len(words) == 1
+        assert cause in words[0]
+        assert "categories" not in words[0]
+        with pytest.raises(ParameterError, match=cause):
+            study.run(spoilt)
+
+
+def test_rows_in_place_of_columns_are_named_and_nothing_else_is_blamed():
+    # also where the number of categories does not fit, and from a link, which builds what it can
+    turned = tuple(np.array(SKEW).T.ravel().tolist())
+    for law in (LawA(), RandomLaw(levels=4)):
+        words = study.check(IdentityBenchScenario(law=law, mechanism=OwnMatrix(entries=turned)), None)
+        assert len(words) == 1
+        assert "exchange rows and columns" in words[0]
+    pairs = [("mech", "own"), ("mech.own.entries", ",".join(map(str, turned)))]
+    assert study.check(apply(IdentityBenchScenario(), pairs), None) == words
 
 
 def test_every_view_is_drawn():
