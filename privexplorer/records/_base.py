@@ -110,6 +110,7 @@ def field(
     kinds: tuple[str, ...] | None = None,
     fresh: tuple[Any, Any] | None = None,
     value_of: tuple[str, str] | None = None,
+    below: str | None = None,
     advanced: bool = False,
     **bounds: Any,
 ) -> Any:
@@ -144,6 +145,8 @@ def field(
     value_of : (str, str), optional
         Link name of the table, and the field beside this one that names a column: where that holds texts, the form
         lists them.
+    below : str, optional
+        Sentence that follows the refusal of a number below the bounds, where the reason is worth knowing.
     advanced : bool
         The form shows it in the closed part "More options".
     **bounds
@@ -157,6 +160,7 @@ def field(
             ("when", list(when) if when else None), ("advanced", advanced or None),
             ("column_of", column_of), ("kinds", list(kinds) if kinds else None),
             ("fresh", list(fresh) if fresh else None), ("value_of", list(value_of) if value_of else None),
+            ("below", below),
         )
         if value is not None
     }  # fmt: skip

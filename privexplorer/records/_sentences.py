@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 
 from privexplorer.errors import ParameterError
 from privexplorer.records._base import Record, RecordT, Scenario
-from privexplorer.records._walk import Leaf, fields, leaf, shape
+from privexplorer.records._walk import Leaf, extra, fields, leaf, shape
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,18 @@ def sentence(cls: type[Record], error: Mapping[str, Any], where: str) -> str:
         return f"{title} must have {amount}; {says(where, got)}."
     if kind == "string_pattern_mismatch":
         return f"{title} must be written as its help says{in_brackets(info.description)}; {says(where, got)}."
-    return f"{title} must be {rule(leaf(info))}; {says(where, got)}."
+    return f"{title} must be {rule(leaf(info))}; {says(where, got)}.{reason(info, got)}"
+
+
+def reason(info: FieldInfo, got: Any) -> str:
+    """Say why a number may not be as low as this one, if the field tells; empty otherwise."""
+    words, low = extra(info).get("below"), leaf(info).low
+    if not words or low is None:
+        return ""
+    try:
+        return f" {words}" if float(got) <= low else ""
+    except (TypeError, ValueError):
+        return ""
 
 
 def in_brackets(words: str | None) -> str:

@@ -12,8 +12,9 @@ from record_data import Bad, Place, bad_values, faults, places
 from toys import Toy
 
 from privexplorer.errors import ParameterError
-from privexplorer.records import Record, Scenario, apply, field, problems, rule, salvage, validated
+from privexplorer.records import Record, Scenario, apply, field, leaves, problems, rule, salvage, validated
 from privexplorer.records._walk import leaf
+from privexplorer.studies import catalogue, study
 
 PLACES = list(places(Toy))
 
@@ -195,3 +196,36 @@ def test_faults_are_found() -> None:
         "it must be above 0.",
     ):
         assert faults(bad), bad
+
+
+class Kept(Scenario):
+    """A number whose lower bound has a reason."""
+
+    keep: float = field(0.5, "Kept", key="keep", gt=0, le=1, below="At 0 nothing is released.")
+    plain: float = field(0.5, "Plain", key="plain", gt=0, le=1)
+
+
+def test_a_number_below_the_bounds_is_refused_with_the_reason() -> None:
+    for bad in ("0", "-1"):
+        with pytest.raises(ParameterError, match=r"above 0 and at most 1; .*\. At 0 nothing is released\.$"):
+            apply(Kept(), [("keep", bad)])
+        _, notes = salvage(Kept, {"keep": [bad]})
+        assert "At 0 nothing is released." in notes[0]
+    with pytest.raises(ParameterError, match="At 0 nothing is released"):
+        Kept(keep=0.0)
+    for told in (problems(Kept, {"keep": 1.5}, "the form"), problems(Kept, {"keep": "x"}, "the form")):
+        assert "At 0" not in told[0].sentence
+    assert "At 0" not in problems(Kept, {"plain": 0}, "the form")[0].sentence
+
+
+def test_keep_probability_and_the_loss_of_a_response_say_what_nothing_means() -> None:
+    asked = 0
+    for one in catalogue().values():
+        for setting, _ in leaves(one.scenario()):
+            if setting == "keep":
+                with pytest.raises(ParameterError, match="At 0 nothing about the private column is released"):
+                    apply(one.scenario(), [(setting, "0")])
+                asked += 1
+    assert asked > 8
+    with pytest.raises(ParameterError, match="At 0 the answers say nothing"):
+        apply(study("signed-imputation").scenario(), [("mech", "response"), ("mech.response.eps", "0")])
