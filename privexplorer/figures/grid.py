@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privexplorer.arrays import FloatArray
-from privexplorer.figures.style import Size, linear_ends, log_ends
+from privexplorer.figures.style import Size, block_width, linear_ends, log_ends, wrapped
 from privexplorer.studies.chart import (
     Area,
     Axis,
@@ -27,6 +27,9 @@ from privexplorer.studies.chart import (
 
 MOST_DECADES = 12
 """A log axis shows no more decades than this below its largest value: what is lower is cut."""
+
+ROW_CHARACTERS = 62
+"""Length of a line of the names of rows."""
 
 
 @dataclass(frozen=True)
@@ -227,6 +230,11 @@ def sheet_height(chart: Chart, size: Size) -> int:
     return max(size.height, needed + round(size.text * 1.9))
 
 
+def row_texts(axis: Axis, size: Size) -> list[str]:
+    """Return the names of the rows of a y axis as they are written: in two lines if long, short ones on a phone."""
+    return [row.short if size.compact else wrapped(row.text, ROW_CHARACTERS) for row in axis.rows]
+
+
 def gap_above(size: Size, own_x: bool) -> float:
     """Pixels between two rows: the title of the lower panel, and ticks and title of the upper one's own x axis."""
     return size.text * ((7.4 if size.compact else 6.2) if own_x else 3.2)
@@ -251,7 +259,8 @@ def cells(chart: Chart, size: Size, right: int, top: int) -> list[Cell]:
     """
     panels = chart.panels
     rows, columns = rows_and_columns(chart, size.compact)
-    plot_width, plot_height = size.width - right - 45, max(size.height - top - size.bottom, 80)
+    left = max([45.0, *(block_width(text, size.text) + 12 for text in row_texts(chart.y, size))])
+    plot_width, plot_height = size.width - right - left, max(size.height - top - size.bottom, 80)
     own_y = not chart.shared_y or any(panel.y is not None for panel in panels)
     own_x = any(panel.x is not None for panel in panels)
     gap_x = (size.text * 4.6 if own_y else size.text * 1.8) / plot_width

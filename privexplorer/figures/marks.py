@@ -368,7 +368,19 @@ def map_traces(mark: HeatMap, cell: Cell, x: Axis, y: Axis) -> list[Spec]:
         "xaxis": cell.axes[0],
         "yaxis": cell.axes[1],
     }
+    if mark.lines is not None:
+        look = ROLES[mark.lines]
+        del grid["text"], grid["hovertemplate"]
+        grid |= {
+            "hoverinfo": "skip",
+            "contours": grid["contours"] | {"coloring": "none"},
+            "line": {"color": look.colour, "width": 2, "dash": "6px,4px", "smoothing": 0.6},
+        }
     out = [grid]
+    if mark.lines is not None:
+        # paper round the dashes, so that they stand out on every shade
+        halo = {"color": tint(PAPER, 0.7), "width": 5, "dash": "solid", "smoothing": 0.6}
+        out.insert(0, grid | {"name": f"{mark.name}, halo", "line": halo})
     if mark.you is not None:
         out.append(
             {

@@ -16,6 +16,7 @@ from privexplorer.figures.grid import (
     Range,
     cells,
     numbers,
+    row_texts,
     rows_and_columns,
     sheet_height,
     x_axis_of,
@@ -137,7 +138,8 @@ def sheet(chart: Chart, size: Size) -> Spec:
             )
     for cell, panel, ground in zip(laid, chart.panels, grounds, strict=True):
         later = {mark.name for other in chart.panels[cell.place + 1 :] for mark in other.marks}
-        annotations += names_inside(panel, cell, size, ground, said, later)
+        written = bool(y_axis_of(chart, panel).rows) and not size.compact
+        annotations += names_inside(panel, cell, size, ground, said, later, written)
     if chart.by_point or any(isinstance(mark, HeatMap) for mark in chart.marks()):
         layout["hovermode"] = "closest"
     bars = [mark for mark in chart.marks() if isinstance(mark, Bars)]
@@ -189,6 +191,8 @@ def axes(chart: Chart, panel: Panel, cell: Cell, size: Size, laid: Sequence[Cell
     upright |= {"domain": list(cell.y_domain), "anchor": cell.axes[0]}
     if any(isinstance(mark, HeatMap) for mark in panel.marks):
         upright |= {"ticks": "outside", "ticklen": 5, "tickcolor": SOFT, "showgrid": False}
+    if y.rows:
+        upright |= named_ticks([row.at for row in y.rows], row_texts(y, size))
     for mark in panel.marks:
         if isinstance(mark, HeatMap) and mark.cells:
             across |= named_ticks(mark.x, upright_names(mark.x_names, cell.width, size))
@@ -583,17 +587,21 @@ def names_above_bars(panel: Panel, cell: Cell, size: Size, said: set[str]) -> li
     return out
 
 
-def names_inside(panel: Panel, cell: Cell, size: Size, ground: Ground, said: set[str], later: set[str]) -> list[Spec]:
+def names_inside(
+    panel: Panel, cell: Cell, size: Size, ground: Ground, said: set[str], later: set[str], written: bool = False
+) -> list[Spec]:
     """Name what no margin names: points, spreads, curves that stop early; and label single points and maps.
 
-    A band without any free place for its name waits for one of the ``later`` panels that show it too.
+    A band without any free place for its name waits for one of the ``later`` panels that show it too. Points whose
+    texts are ``written`` beside the rows do not repeat them.
     """
     out: list[Spec] = []
+    taken: list[Box] = []
     for mark in panel.marks:
         if isinstance(mark, HeatMap):
-            out += map_words(mark, cell, size)
+            out += map_words(mark, cell, size, taken)
             continue
-        if isinstance(mark, Points) and mark.text is not None:
+        if isinstance(mark, Points) and mark.text is not None and not written:
             out += point_texts(mark, cell, size, ground)
         elif mark.label and mark.name not in said:
             if isinstance(mark, Spread):
@@ -828,15 +836,17 @@ def outside(
 # ---------------------------------------------------------------- maps
 
 
-def map_words(mark: HeatMap, cell: Cell, size: Size) -> list[Spec]:
-    """Name the levels on their lines, stepped along a diagonal, the regions in words, and the visitor's dot."""
+def map_words(mark: HeatMap, cell: Cell, size: Size, taken: list[Box]) -> list[Spec]:
+    """Name the levels on their lines, stepped along a diagonal, the regions in words, and the visitor's dot.
+
+    Words keep clear of ``taken``, the words of other maps of the panel, and are added to it.
+    """
     if mark.cells:
         return []
     paper = {"bgcolor": PAPER, "borderpad": 2}
     out: list[Spec] = []
     x, y = cell.x.share(numbers(mark.x)), cell.y.share(numbers(mark.y))
     classes = class_numbers(np.asarray(mark.z, dtype=np.float64), mark.levels)
-    taken: list[Box] = []
     if mark.you is not None:
         a, b = cell.pixels(np.array([mark.you[0]]), np.array([mark.you[1]]))
         taken.append(Box(float(a[0]) + (-24 if spot_right(mark.you[0], cell) else 24), float(b[0]), 96, 28))
@@ -861,7 +871,8 @@ def map_words(mark: HeatMap, cell: Cell, size: Size) -> list[Spec]:
         if found is None:
             continue
         taken.append(found)
-        out.append(inside(text, found, cell, size, INK, f"level {text}", **paper))
+        colour = INK if mark.lines is None else ROLES[mark.lines].colour
+        out.append(inside(text, found, cell, size, colour, f"level {text}", **paper))
     for lines, where, shade in regions:
         light = shade < 0.62 * (count + 1)
         dark = shade >= 0.85 * (count + 1)

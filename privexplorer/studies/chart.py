@@ -117,6 +117,8 @@ class HeatMap:
     """Words under the columns of a table, in the order of ``x``."""
     y_names: Sequence[str] = ()
     """Words beside the rows of a table, in the order of ``y``."""
+    lines: Role | None = None
+    """Draw the levels alone, as curves of this role, over another map of the same panel; no shades, no hover."""
     column_hover: Sequence[str] = ()
     """What hovering a square of a table tells further of its column, in the order of ``x``."""
 
@@ -134,6 +136,15 @@ class Above:
 
 
 @dataclass(frozen=True)
+class RowName:
+    """What stands beside one value of a y axis instead of a number: words, and on a phone something shorter."""
+
+    at: float
+    text: str
+    short: str
+
+
+@dataclass(frozen=True)
 class Axis:
     """An axis: what it measures, with unit, and its scale. ``None`` bounds follow the data."""
 
@@ -146,6 +157,8 @@ class Axis:
     symbol: str | None = None
     """Short symbol for hover heads ("At ε = 0.05"); the title where left out."""
     unit: str = ""
+    rows: tuple[RowName, ...] = ()
+    """Names of the rows of a y axis. Where they are written out, points do not repeat their texts but on hover."""
     above: Above | None = None
     """A second scale for an x axis, written above the plot."""
 
@@ -209,6 +222,7 @@ __all__ = [
     "Panel",
     "Points",
     "Role",
+    "RowName",
     "Scale",
     "Spread",
     "finite",

@@ -455,12 +455,16 @@ class GeometricTargets(Study[GeometricTargetsScenario]):
                         hover="μ = {z}")
             )  # fmt: skip
             title = f"The field μ and {len(ends)} {scenario.average.paths}"
-            under = "shade: μ(x₁, x₂); y: x₂"
+            under = "shade: μ(x₁, x₂); y: x₂; dashed: weight r(x)"
         gap = np.full((len(ends), 1), np.nan)
         x = np.concatenate([ends[:, :, 0], ends[:, 1:, 0]], axis=1).reshape(-1)
         y = np.concatenate([ends[:, :, 1], gap], axis=1).reshape(-1)
         if view != "weights":
             marks.append(Line("truth", x, y, PATHS, width=2.0, hover=f"one of the {scenario.average.paths}"))
+            marks.append(
+                HeatMap(GRID, GRID, result.extra["weight"], few(weight_levels(result.extra["weight"])),
+                        "weights", "r = {:g}", lines="attacker")
+            )  # fmt: skip
         axis = [Axis(f"x{sub}", "linear", -3.0, 3.0, symbol=f"x{sub}") for sub in "₁₂"]
         return Chart(title, under, axis[0], axis[1], (Panel(tuple(marks)),), height=560)
 
@@ -557,6 +561,19 @@ def nice_levels(values: FloatArray, count: int = 5) -> list[float]:
     first = math.ceil(low / step + 1e-9)
     levels = [round((first + place) * step, 10) for place in range(count + 2)]
     return [level for level in levels if level < high]
+
+
+def few(levels: Sequence[float], most: int = 3) -> list[float]:
+    """Choose a few levels, first and last included, for lines over another map.
+
+    Examples
+    --------
+    >>> few([0.5, 1.0, 2.0, 4.0]), few([1.0])
+    ([0.5, 2.0, 4.0], [1.0])
+    """
+    if len(levels) <= most:
+        return list(levels)
+    return [levels[round(place)] for place in np.linspace(0, len(levels) - 1, most).tolist()]
 
 
 def weight_levels(values: FloatArray) -> list[float]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from privexplorer.figures import draw
 from privexplorer.studies import _geometric as geometric
 from privexplorer.studies import study
 from privexplorer.studies._geometric import Discount, Lines, Middle, Rays, Slope
@@ -162,3 +163,29 @@ def test_a_draft_is_shorter_and_late_fields_change_no_block() -> None:
 
 def test_levels_are_round() -> None:
     assert nice_levels(np.linspace(-1.0, 1.0, 201)) == [-0.5, 0.0, 0.5]
+
+
+@pytest.mark.parametrize("average", [Rays(), Lines()])
+def test_the_weights_lie_over_the_field_as_contours(average: Rays | Lines) -> None:
+    """View 7.12: the representer as lines over the field, at the places where r has these values."""
+    result = ran(average, trials=8)
+    chart = QUESTION.chart(result, "field")
+    field, over = (mark for mark in chart.marks() if isinstance(mark, HeatMap))
+    assert (field.name, over.name) == ("field", "weights")
+    assert field.lines is None
+    assert over.lines is not None
+    assert np.array_equal(over.z, result.extra["weight"])
+    places = np.stack(np.meshgrid(over.x, over.y), axis=-1).reshape(-1, 2)
+    assert np.allclose(over.z.reshape(-1), average.weight(places))
+    assert 2 <= len(over.levels) <= 3
+    assert all(over.z.min() < level < over.z.max() for level in over.levels)
+    for compact in (False, True):
+        figure = draw(chart, compact=compact)
+        shades, halo, lines = (trace for trace in figure.data if trace.type == "contour")
+        assert halo.z == lines.z
+        assert halo.line.width > lines.line.width
+        assert (shades.contours.coloring, lines.contours.coloring) == ("fill", "none")
+        assert lines.hoverinfo == "skip"
+        names = [words.text for words in figure.layout.annotations if (words.name or "").startswith("level r = ")]
+        assert names, "no line has its name"
+        assert set(names) <= {f"r = {level:g}" for level in over.levels}
