@@ -36,18 +36,20 @@ from privexplorer.causal import (
     two_regressions,
     uniform_levels,
 )
+from privexplorer.causal.bench import TOLERANCE
 from privexplorer.causal.operators import norm
 from privexplorer.data import Tables
 from privexplorer.errors import ParameterError
 from privexplorer.records import Number, Record, Scenario, Seed, field
 from privexplorer.studies._effects import EvenNoise, KeepProbability, LawA, LawB, NoiseChoice, OwnLaw, Share
 from privexplorer.studies.base import Preset, Study
-from privexplorer.studies.chart import Axis, Chart, Panel, Points
+from privexplorer.studies.chart import Axis, Chart, Panel, Points, RowName
 from privexplorer.studies.result import Card, Formula, Result, tidy
-from privexplorer.studies.words import plain_markdown, significant
+from privexplorer.studies.words import NO_BREAK, plain_markdown, significant
 
 ERROR, SLACK, SLIP = "relative error", "relative slack", "as printed or transposed"
 PANELS = {"identities": "identities", "inequalities": "inequalities", "slips": "slips"}
+FIGURE_SPACE = "\u2007"
 FLOOR = 1e-18
 """Where an error of exactly 0 is drawn."""
 SKEW = ((0.7, 0.1, 0.2), (0.2, 0.6, 0.1), (0.1, 0.3, 0.7))
@@ -567,19 +569,26 @@ class IdentityBench(Study[IdentityBenchScenario]):
     def table(self, result: Result) -> pd.DataFrame:
         """One row per statement: both sides, error or slack, and whether it holds."""
         equal, less, wrong = (result.extra[name] for name in ("equal", "less", "slips"))
+        held = [*equal, *less]
+        left, right = same_format([row.left for row in held], [row.right for row in held])
         rows: list[dict[str, Any]] = []
-        for group, column in ((equal, ERROR), (less, SLACK)):
-            rows += [
+        for place, row in enumerate(held):
+            identity = place < len(equal)
+            rows.append(
                 {
-                    "no.": place, "statement": row.name, "source": row.source, "holds": "yes" if row.holds else "no",
-                    "left": row.left, "right": row.right, column: row.size,
+                    "no.": place + 1 if identity else place + 1 - len(equal),
+                    "statement": row.name,
+                    "source": row.source,
+                    "holds": "yes" if row.holds else "no",
+                    "left": left[place],
+                    "right": right[place],
+                    ERROR if identity else SLACK: row.size,
                 }
-                for place, row in enumerate(group, 1)
-            ]  # fmt: skip
+            )
         rows += [
             {
                 "no.": place, "statement": slip.name, "source": slip.source, "holds": "a slip",
-                SLIP: slip.size, "corrected": slip.right,
+                SLIP: significant(slip.size), "corrected": significant(slip.right),
             }
             for place, slip in enumerate(wrong, 1)
         ]  # fmt: skip
@@ -592,46 +601,54 @@ class IdentityBench(Study[IdentityBenchScenario]):
         if view == "slips":
             return self.slip_chart(result.extra["slips"])
         rows: list[BenchRow] = result.extra["equal"]
+        names = [f"{row.name}, by differences" if row.kind == "difference quotient" else row.name for row in rows]
         return Chart(
             "How exactly the identities hold",
             "one dot per identity; number as in the table",
             Axis("relative error", "log", FLOOR / 2, 10.0, symbol="error"),
-            Axis("number", "linear", 0.0, len(rows) + 1.0, symbol="no."),
-            (Panel(_dots(rows, [max(row.size, FLOOR) for row in rows]), here=(1e-9, "holds left of 10⁻⁹")),),
-            height=110 + 21 * len(rows),
+            _rows(names),
+            (
+                Panel(
+                    _dots(rows, [max(row.size, FLOOR) for row in rows]),
+                    here=(TOLERANCE["identity"], "holds left of 10⁻⁹"),
+                    marked=((TOLERANCE["difference quotient"], "by differences: left of 10⁻⁷"),),
+                ),
+            ),
+            height=110 + _row_height(names) * len(rows),
             by_point=True,
         )
 
     def slack_chart(self, rows: list[BenchRow]) -> Chart:
         """Describe the slack of the inequalities."""
         low = min(0.0, *(row.size for row in rows))
+        names = [row.name for row in rows]
         return Chart(
             "How much room the inequalities leave",
             "share of the larger side; number as in the table",
             Axis("relative slack", "linear", low - 0.03, 1.6, symbol="slack"),
-            Axis("number", "linear", 0.0, len(rows) + 1.0, symbol="no."),
+            _rows(names),
             (Panel(_dots(rows, [row.size for row in rows]), here=(0.0, "fails left of 0")),),
-            height=110 + 22 * len(rows),
+            height=110 + _row_height(names) * len(rows),
             by_point=True,
         )
 
     def slip_chart(self, rows: list[Slip]) -> Chart:
         """Describe what printed slips give beside the corrected statements."""
-        places = _places(rows)
+        places = _heights(rows)
         texts = [f"{slip.name}, {slip.source}: {significant(slip.size, 2)}" for slip in rows]
         sizes, right = [max(slip.size, FLOOR) for slip in rows], [max(slip.right, FLOOR) for slip in rows]
         return Chart(
             "What a slip would give",
             "size of what should be 0; number as in the table",
             Axis("error", "log", FLOOR / 2, 1e3, symbol="error"),
-            Axis("number", "linear", 0.0, len(rows) + 1.0, symbol="no."),
+            _rows([slip.name for slip in rows]),
             (
                 Panel(
                     (
-                        Points("attacker", sizes, places, SLIP, text=texts, hover="with the slip"),
+                        Points("attacker", sizes, places, SLIP, "with the slip", text=texts, hover="with the slip"),
                         Points("lower bound", right, places, "corrected", "corrected", hover="corrected"),
                     ),
-                    here=(1e-9, "holds left of 10⁻⁹"),
+                    here=(TOLERANCE["identity"], "holds left of 10⁻⁹"),
                 ),
             ),
             height=360,
@@ -641,6 +658,40 @@ class IdentityBench(Study[IdentityBenchScenario]):
 
 def _places(rows: Sequence[Any]) -> FloatArray:
     return np.arange(1.0, len(rows) + 1.0)
+
+
+def _heights(rows: Sequence[Any]) -> FloatArray:
+    """Heights of the rows of a chart: the first on top, as in the table."""
+    return _places(rows)[::-1]
+
+
+def _rows(names: Sequence[str]) -> Axis:
+    """Return the y axis: a name and the number of the table for each row."""
+    named = tuple(
+        RowName(float(at), f"{name}{NO_BREAK * 2}{place}", str(place))
+        for place, (at, name) in enumerate(zip(_heights(names), names, strict=True), 1)
+    )
+    return Axis("number", "linear", 0.0, len(names) + 1.0, symbol="no.", rows=named)
+
+
+def _row_height(names: Sequence[str]) -> int:
+    """Pixels of a row: more where some name needs two lines."""
+    return 40 if max(len(name) for name in names) > 58 else 21
+
+
+def same_format(*columns: Sequence[float]) -> list[list[str]]:
+    """Write numbers of several columns alike: six decimals, in columns of one width; rounding errors are 0.
+
+    Examples
+    --------
+    >>> [[text.strip(FIGURE_SPACE) for text in texts] for texts in same_format([0.2064, -3e-17], [23.0, float("nan")])]
+    [['0.206400', '0.000000'], ['23.000000', '']]
+    """
+    texts = [
+        [f"{round(value, 6) + 0.0:,.6f}" if math.isfinite(value) else "" for value in values] for values in columns
+    ]
+    wide = max((len(text) for part in texts for text in part), default=0)
+    return [[text.replace("-", "−").rjust(wide, FIGURE_SPACE) for text in part] for part in texts]
 
 
 def _dots(rows: list[BenchRow], values: list[float]) -> tuple[Points, ...]:
@@ -654,7 +705,7 @@ def _dots(rows: list[BenchRow], values: list[float]) -> tuple[Points, ...]:
                 Points(
                     "lower bound" if holds else "attacker",
                     [values[place] for place in chosen],
-                    [place + 1.0 for place in chosen],
+                    _heights(rows)[chosen].tolist(),
                     name,
                     text=texts,
                     hover=name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privexplorer.causal import LAW_A, FiniteMechanism
+from privexplorer.causal import LAW_A, BenchRow, FiniteMechanism
 from privexplorer.errors import ParameterError
 from privexplorer.figures import draw
 from privexplorer.records import apply
@@ -97,6 +97,57 @@ def test_table_has_every_statement_with_its_source():
     assert {"statement", "source", "holds", ERROR, SLACK} <= set(table.columns)
     assert len(table) == sum(len(result.extra[name]) for name in ("equal", "less", "slips"))
     assert (table["source"].str.len() > 0).all()
+
+
+def test_marks_turn_at_the_limit_of_their_kind():
+    """View 7.13: 1e-9 for identities, 1e-7 for derivatives by differences; in the chart and in the table."""
+    result = study.run()
+    kinds = ("identity", "difference quotient")
+    sizes = {"identity": (0.9e-9, 1.1e-9), "difference quotient": (0.9e-7, 1.1e-7)}
+    rows = [BenchRow(f"{kind} {size}", "x", kind, size, 0.0, size) for kind in kinds for size in sizes[kind]]
+    result.extra["equal"] = rows
+    chart = study.chart(result, "identities")
+    groups = {mark.name: mark for mark in chart.marks()}
+    assert list(groups["holds"].x) == [0.9e-9, 0.9e-7]
+    assert list(groups["fails"].x) == [1.1e-9, 1.1e-7]
+    assert groups["holds"].role != groups["fails"].role
+    assert study.table(result)["holds"].tolist()[:4] == ["yes", "no", "yes", "no"]
+    for compact in (False, True):
+        shapes = [shape for shape in draw(chart, compact=compact).layout.shapes if shape.x0 == shape.x1]
+        assert sorted(shape.x0 for shape in shapes) == [1e-9, 1e-7]
+
+
+@pytest.mark.parametrize("view", study.views)
+def test_rows_have_their_names_beside_them_and_numbers_on_a_phone(view):
+    result = study.run()
+    rows = result.extra[{"identities": "equal", "inequalities": "less", "slips": "slips"}[view]]
+    chart = study.chart(result, view)
+    heights = dict(zip((row.at for row in chart.y.rows), rows, strict=True))
+    for mark in chart.marks():
+        for at, text in zip(mark.y, mark.text or (), strict=False):
+            assert text.startswith(heights[at].name), "a dot beside another's name"
+    wide, narrow = draw(chart), draw(chart, compact=True)
+    shown = [text.replace("<br>", " ").replace("\u00a0", " ").split("  ") for text in wide.layout.yaxis.ticktext]
+    assert [name.removesuffix(", by differences") for name, _ in shown] == [row.name for row in rows]
+    assert [number for _, number in shown] == list(narrow.layout.yaxis.ticktext)
+    places = list(wide.layout.yaxis.tickvals)
+    assert places == sorted(places, reverse=True), "the first of the table stands on top"
+    assert not [words for words in wide.layout.annotations if (words.name or "").startswith("point ")]
+
+
+def test_both_sides_are_written_alike():
+    table = study.table(study.run())
+    shown = table.dropna(subset=["left"])
+    texts = [*shown["left"], *shown["right"]]
+    assert len({len(text) for text in texts}) == 1
+    values = [text.strip("\u2007") for text in texts]
+    assert all(len(value.split(".")[1]) == 6 for value in values)
+    assert not [value for value in values if "e" in value or "×" in value or "−0.000000" in value]
+    rows = [row for name in ("equal", "less") for row in study.run().extra[name]]
+    left = [float(value.replace("−", "-").replace(",", "")) for value in values[: len(rows)]]
+    np.testing.assert_allclose(left, [row.left for row in rows], atol=5.1e-7)
+    # the bench draws what rounds to nothing as well
+    assert any(0 < abs(row.left) < 1e-12 for row in rows)
 
 
 def test_what_does_not_fit_is_said():
