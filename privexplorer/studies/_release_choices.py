@@ -117,6 +117,32 @@ class PublishedRate(Published):
         return pr.Proportion(condition=compared(table, self.column, self.sign, self.value).text)
 
 
+class PublishedCount(Published):
+    """The number of people who meet a condition."""
+
+    kind: Literal["count"] = "count"
+    title: ClassVar[str] = "A count"
+    formula: ClassVar[str] = pr.Count.formula
+    source: ClassVar[str] = pr.Count.source
+    column: ColumnName = column_field("diabetic", "Published: the number of people whose", "A column.", "column")
+    sign: Sign = field("=", "compares so", "How it is compared.", key="sign", titles=SIGNS, fresh=(">", "="))
+    value: TextValue = field("1", "with", VALUE_HELP, key="value", fresh=("", ""), value_of=("data", "column"))
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The column."""
+        return (self.column,)
+
+    @property
+    def words(self) -> str:
+        """Name it."""
+        return f"the number of people with {self.column} {self.sign} {self.value}"
+
+    def record(self, table: pr.Table) -> pr.ReleaseRecord:
+        """Return the release."""
+        return pr.Count(condition=compared(table, self.column, self.sign, self.value).text)
+
+
 class PublishedQuantile(Published):
     """A quantile of a column."""
 
@@ -243,7 +269,7 @@ class PublishedRegression(Published):
 
 
 PublishedChoice: TypeAlias = Annotated[
-    PublishedMeans | PublishedRate | PublishedRegression | PublishedQuantile | PublishedFormula,
+    PublishedMeans | PublishedRate | PublishedCount | PublishedRegression | PublishedQuantile | PublishedFormula,
     Field(discriminator="kind"),
 ]
 """What a select box of releases lists."""
@@ -644,6 +670,7 @@ __all__ = [
     "OneCondition",
     "Published",
     "PublishedChoice",
+    "PublishedCount",
     "PublishedFormula",
     "PublishedMeans",
     "PublishedQuantile",
