@@ -114,7 +114,10 @@ class PredictabilityScenario(Scenario):
         LeakedShard(), "What has leaked", "How the attacker came by its records.", key="leak", group="Attacker",
         discriminator="kind",
     )  # fmt: skip
-    compromised: CompromisedFraction = 0.3
+    compromised: CompromisedFraction = field(
+        0.3, "Compromised fraction α", "Share of the people whose records the attacker already holds.",
+        key="compromised", group="Attacker", scale="linear", low=0.01, high=0.95,
+    )  # fmt: skip
     loss: LossChoice = "squared"
     noise_scale: NoiseScaleChoice = "release"
     curves: Curves = field(
@@ -515,22 +518,28 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         point = leaking.nearest(attacks.counts, scenario.compromised, asked.n)
         here = asked.size(float(attacks.counts[point] / asked.n))
         one = asked.summary.select(queries=[moment.place])
-        # on the scale of the sentence that it follows
-        found = pr.predictability(
-            one, here, moment.law.covariance, noise_scale=scenario.noise_scale, loss=scenario.loss
-        )
+        # the attacker meets the noise as it is released, so that is the scale to compare with
+        found = pr.predictability(one, here, moment.law.covariance, loss=scenario.loss)
         gain = float(found.gain[0])
         rows = frame[(frame["panel"] == "fraction") & (frame["series"] == ATTACKER)]
         value, error = float(rows["y"].iloc[point]), float(rows["std_error"].iloc[point])
         stand = marks_stand(int(attacks.counts[point]), scenario.compromised, asked.n)
+        start, whose = "A real attacker must estimate its weights", "of that"
+        if scenario.noise_scale == "paper" and moment.std > 0:
+            as_printed = pr.predictability(
+                one, here, moment.law.covariance, noise_scale="paper", loss=scenario.loss
+            )  # fmt: skip
+            share = gain / float(as_printed.gain[0])
+            start = (
+                "The printed gain is out of reach because of the scale, not of the attacker: all leaked records share "
+                f"one draw of noise, so on the release scale the gain is {percent(share)} of the printed one. A real "
+                "attacker must estimate its weights besides"
+            )
+            whose = "of the gain on the release scale"
         if 2 * error > gain:  # the gain is far below what so many runs can tell
-            return [
-                f"A real attacker must estimate its weights; the gain is too small to be seen in "
-                f"{attacks.before.shape[1]} simulated leaks.{stand}"
-            ]
+            return [f"{start}; the gain is too small to be seen in {attacks.before.shape[1]} simulated leaks.{stand}"]
         return [
-            f"A real attacker must estimate its weights: in {attacks.before.shape[1]} simulated leaks it "
-            f"{realised(value, error, gain, 'of that')}.{stand}"
+            f"{start}: in {attacks.before.shape[1]} simulated leaks it {realised(value, error, gain, whose)}.{stand}"
         ]
 
     def notes(self, scenario: PredictabilityScenario, prepared: Prepared, moment: Moment) -> tuple[Note, ...]:

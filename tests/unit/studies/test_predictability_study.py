@@ -411,26 +411,38 @@ def test_the_study_is_what_the_catalogue_lists() -> None:
 # --- what the page must not claim ------------------------------------------------------------------------------
 
 
-def share_of_words(result: Any) -> float:
+def share_of_words(result: Any, whose: str = "that") -> float:
     """Return the percentage in "it realises 47 ± 3% of that"."""
-    found = re.search(r"it realises (\S+) ± \S+% of that", result.shows)
+    found = re.search(rf"it realises (\S+) ± \S+% of {whose}", result.shows)
     assert found, result.shows
     return float(found[1])
 
 
-def test_the_attackers_share_is_of_the_gain_in_the_sentence_on_either_scale(default: Any) -> None:
-    printed = STUDY.run(PredictabilityScenario(noise_scale="paper"))
+def test_the_attackers_share_is_of_a_gain_that_it_could_reach_on_either_scale(default: Any) -> None:
+    """On the printed scale not the attacker but the scale is what falls short: an oracle reaches no more, either."""
+    scenario = PredictabilityScenario(noise_scale="paper")
+    printed, asked = STUDY.run(scenario), STUDY.prepare(scenario, None).asked
     simulated = series(printed, "fraction", ATTACKER).set_index("x")["y"].loc[0.3]
-    gain = STUDY.moment(printed.scenario, STUDY.prepare(printed.scenario, None).asked).now.gain[0]
-    assert share_of_words(printed) == pytest.approx(100 * simulated / gain, abs=1)
-    assert share_of_words(printed) == pytest.approx(47, abs=3)
-    assert share_of_words(default) == pytest.approx(104, abs=7)
+    gains = [
+        STUDY.moment(scenario.model_copy(update={"noise_scale": scale}), asked).now.gain[0]
+        for scale in ("release", "paper")
+    ]  # fmt: skip
+    whose = "the gain on the release scale"
+    assert share_of_words(printed, whose) == pytest.approx(100 * simulated / gains[0], abs=1)
+    assert share_of_words(printed, whose) == share_of_words(default) == pytest.approx(104, abs=7)
+    assert gains[0] / gains[1] == pytest.approx(0.451, abs=0.005)
+    assert "because of the scale, not of the attacker" in printed.shows
+    assert "on the release scale the gain is 45% of the printed one" in printed.shows
+    assert "because of the scale" not in default.shows
+    assert "of that" not in printed.shows
     twenty = STUDY.run(
         PredictabilityScenario(
             **{**TWENTY, "published": MEANS, "noise": pr.GivenCovariance(entries=(1.0, 0.3, 0.3, 2.0))}
         )
     )
-    assert share_of_words(twenty) == pytest.approx(24, abs=3)
+    assert "because of the scale" in twenty.shows
+    exact = STUDY.run(scenario.model_copy(update={"noise": pr.NoNoise()}))
+    assert "because of the scale" not in exact.shows
     assert printed.cards[0].label == "Error, as printed"
     assert "counting the noise as printed" in printed.shows
     assert default.cards[0].label == "Attacker's error"
