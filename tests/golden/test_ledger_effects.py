@@ -47,6 +47,7 @@ from privexplorer.causal import (
     treatment_nuisances,
     uniform_levels,
 )
+from privexplorer.causal.anatomy import fitted_nuisances, released_counts
 from privexplorer.causal.geometric import shift_check, shift_check_gaussian
 from privexplorer.causal.replications import draw_tables
 from privexplorer.errors import DataError, ParameterError, PrivExplorerError, UnsupportedCombination
@@ -282,12 +283,24 @@ def test_L_E21() -> None:
     z = mechanism.privatise(x, rng)
     found = cross_fit(y, d, z, mechanism, "ATT", centring="one-step", rng=rng)
     used = found.nuisances
-    # μ, γ = p, e, and r by its formula from the propensity
+    # μ, γ = p₁ and e by name; r by the target's own function, within a tenth of the true weights where it is used
     assert used["mu0"].shape == used["mu1"].shape == used["propensity"].shape == (4_000,)
     assert used["p1"] == pytest.approx(d.mean(), abs=0.01)
     assert used["e"] == pytest.approx(-LAW_C.value(ATT()) / LAW_C.treated_share, rel=0.15)
-    r = d / used["p1"] - (1 - d) / used["p1"] * used["propensity"] / (1 - used["propensity"])
-    assert np.isfinite(r).all()
+    r = ATT().representer(d, used["propensity"], used["p1"])
+    share = LAW_C.treated_share
+    true = np.where(d > 0, 1.0, -np.exp(LAW_C.log_odds(z))) / share
+    assert np.sqrt(np.mean((r - true) ** 2) / np.mean(true**2)) < 0.1
+    assert np.sqrt(np.mean((1.25 * r - true) ** 2) / np.mean(true**2)) > 0.1
+    # with categories a single call gives all five: r, μ, γ, p and e
+    n = 400_000
+    counts = released_counts(LAW_A, HALF, n, 1, rng)[0]
+    fitted, law = fitted_nuisances(LAW_A, ATT(), HALF, counts), ATT().nuisances(LAW_A)
+    np.testing.assert_allclose(fitted.representers[0], law.representers[0], rtol=0.08)
+    np.testing.assert_allclose(fitted.regressions[0], law.regressions[0], rtol=0.08)
+    np.testing.assert_allclose(fitted.gammas, law.gammas, rtol=0.01)
+    np.testing.assert_allclose(fitted.shares, law.shares)
+    np.testing.assert_allclose(fitted.slopes, law.slopes, rtol=0.08)
 
 
 def test_L_E23() -> None:

@@ -213,9 +213,35 @@ def test_mixed_columns_are_unbiased_under_one_mechanism() -> None:
     def h(points: np.ndarray) -> np.ndarray:
         return points[:, 0] * points[:, 1] ** 2
 
-    undone = mechanism.invert(h(mechanism.privatise(x, rng)), noise.mean_of(h))
+    shown = mechanism.privatise(x, rng)
+    undone = mechanism.invert(h(shown), noise.mean_of(h))
     gap = undone.mean() - h(x).mean()
     assert abs(gap) < 3 * undone.std() / math.sqrt(size)
+
+    # signed weights: 1/a on the record shown and (1 - 1/a) times the noise law; they add up to 1, for every record,
+    # which the function 1 shows; (category, number) themselves show the weight of the noise law
+    def one(points: np.ndarray) -> np.ndarray:
+        return np.ones(len(points))
+
+    np.testing.assert_allclose(mechanism.invert(one(shown), noise.mean_of(one)), 1.0, rtol=1e-12)
+    for column in (0, 1):
+
+        def own(points: np.ndarray, column: int = column) -> np.ndarray:
+            return np.asarray(points[:, column] + 2.0)
+
+        weighted = mechanism.invert(own(shown), noise.mean_of(own))
+        away = (weighted - own(shown) / 0.5) / noise.mean_of(own)
+        np.testing.assert_allclose(away, 1 - 1 / 0.5, rtol=1e-12)
+    # unbiased over 4000 samples of 50 records each: three standard errors, and the naive mean is refused
+    samples, each = 4000, 50
+    y = np.column_stack([rng.random(samples * each) < 0.3, rng.beta(2, 2, samples * each)]).astype(float)
+    after = mechanism.privatise(y, rng)
+    means = mechanism.invert(h(after), noise.mean_of(h)).reshape(samples, each).mean(axis=1)
+    truth = 0.3 * 6 / 20  # E X² of a Beta(2, 2) is 2·3/(4·5)
+    width = 3 * means.std(ddof=1) / math.sqrt(samples)
+    assert abs(means.mean() - truth) < width
+    assert width < 0.1 * truth
+    assert abs(h(after).mean() - truth) > 3 * width
 
 
 def test_wrong_transpose_shows_as_a_score_that_is_not_centred() -> None:
