@@ -83,6 +83,13 @@ def relevant(info: FieldInfo, drawn: dict[str, Any]) -> bool:
     return bool((value["kind"] if isinstance(value, dict) and "kind" in value else value) == when[1])
 
 
+def column_beside(name: str) -> str:
+    """Return the setting of the column that a comparison or a value belongs to: ``ask.sign2`` to ``ask.column2``."""
+    prefix, _, last = name.rpartition(".")
+    column = "column" + last.lstrip("abcdefghijklmnopqrstuvwxyz")
+    return f"{prefix}.{column}" if prefix else column
+
+
 class Form:
     """Widgets of one study. ``fresh`` says that the page was switched: widgets start from what was held."""
 
@@ -93,7 +100,7 @@ class Form:
         self.more: Any = None
         self.drawn_records: dict[str, tuple[type[Record], dict[str, Any]]] = {}
         self.renewed: dict[str, tuple[bool, str]] = {}
-        """Where a column was exchanged with its table just now: prefix of settings, if it holds numbers, a value."""
+        """Columns exchanged just now, by setting: whether the new one holds numbers, and a value of it."""
         self.exchanged: set[str] = set()
         """Prefixes of settings whose table was exchanged just now, their column included or not."""
         self.taken: dict[str, set[str]] = {}
@@ -241,7 +248,7 @@ class Form:
     def leaf(self, name: str, title: str, info: FieldInfo, start: Any) -> Any:
         """Draw a single value."""
         what, more = leaf(info), extra(info)
-        beside = name.rpartition(".")[0]
+        beside = column_beside(name)
         if "fresh" in more and beside in self.renewed:
             is_number, usual = self.renewed[beside]
             fresh = more["fresh"][0 if is_number else 1]

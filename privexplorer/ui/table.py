@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
@@ -257,8 +258,33 @@ def pick_columns(form: Form, name: str, title: str, info: FieldInfo, start: Any)
     if now not in options or start == "":
         options = list(dict.fromkeys([*([""] if start == "" else []), *([] if now is None else [now]), *options]))
     one = form.ask(name, start, st.selectbox, title, options, format_func=words, help=info.description)
+    last = st.session_state.get(f"_last_column:{form.key(name)}", one)
+    if one in known and one != last and table is not None:
+        renew_value(form, name, more["column_of"], one)
+    st.session_state[f"_last_column:{form.key(name)}"] = one
     taken.add(one)
     return one
+
+
+def renew_value(form: Form, name: str, data: str, column: str) -> None:
+    """Ask for another value beside a column that the visitor has just changed, if the one there cannot be of it."""
+    prefix, _, last = name.rpartition(".")
+    if not last.startswith("column"):
+        return
+    beside = last.replace("column", "value")
+    value = form.now(f"{prefix}.{beside}" if prefix else beside, "")
+    levels, usual = levels_of(form, data, column)
+    is_number = not levels and is_decimal(usual)
+    if (is_number and not is_decimal(value)) or (levels and value not in levels):
+        form.renewed[name] = is_number, usual
+
+
+def is_decimal(words: str) -> bool:
+    """Whether words are a number as people type it."""
+    try:
+        return math.isfinite(float(words.replace(",", ".")))
+    except ValueError:
+        return False
 
 
 def renew(
@@ -285,7 +311,7 @@ def renew(
     elif now and now not in known and not rule.optional:
         form.set(name, free[0])
         usual = levels_of(form, more["column_of"], free[0])[1]
-        form.renewed[name.rpartition(".")[0]] = known[free[0]] in NUMERIC, usual
+        form.renewed[name] = known[free[0]] in NUMERIC, usual
 
 
 def draw_columns(form: Form, prefix: str, layout: Layout, start: TableColumn) -> dict[str, Any]:

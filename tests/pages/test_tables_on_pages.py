@@ -58,3 +58,21 @@ def test_a_value_is_exchanged_where_the_columns_have_the_same_names(app: AppTest
     app.selectbox(key=VALUE).set_value("Oslo").run()
     upload(app, "two.csv", "rent", "Lund", "Umea", "Umea")
     assert app.selectbox(key=VALUE).value == "Umea"
+
+
+def test_a_value_follows_the_column_that_a_visitor_chooses(app: AppTest) -> None:
+    upload(app, "one.csv", "rent", "Oslo", "Bergen", "Oslo")
+    column, sign = app.selectbox(key="query-map:ask.one.column"), app.selectbox(key="query-map:ask.one.sign")
+    column.set_value("town").run()
+    assert app.selectbox(key=VALUE).value == "Oslo"
+    assert sign.value == "="
+    app.selectbox(key="query-map:ask.one.column").set_value("age").run()
+    assert app.text_input(key=VALUE).value == "49.5", "the middle of the ages 20 to 79"
+    assert app.selectbox(key="query-map:ask.one.sign").value == ">"
+    assert not app.error
+    app.text_input(key=VALUE).set_value("30").run()
+    app.selectbox(key="query-map:ask.one.column").set_value("pay").run()
+    assert app.text_input(key=VALUE).value == "30", "a number fits another column of numbers"
+    app.selectbox(key="query-map:ask.one.column").set_value("town").run()
+    assert app.selectbox(key=VALUE).value == "Oslo"
+    assert not app.error
