@@ -25,6 +25,12 @@ ROW_LIMIT = 30
 """Most questions and published numbers together for which attackers are simulated."""
 PRODUCT_LIMIT = 40_000_000
 """Most products per leak: beyond it one attack takes too long."""
+STEADIED = (
+    "The marks of the simulated attacker who estimates its weights are steadied: the same leaks attacked with the best "
+    "weights (the oracle), whose mean is known exactly, serve as control variate, which leaves the mean as it is and "
+    "makes ± several times smaller. The marks of the oracle itself are drawn without it."
+)
+"""What a page says where its marks went through :func:`steadied`."""
 _RIDGE = 1e-10  # keeps the systems solvable where moments repeat one another
 
 
@@ -375,7 +381,7 @@ def steadied(
     With fixed weights a and the linear answers u (question) and v (moments), 2u a·v - (a·v)² follows the drop closely;
     its mean needs second moments of the table only: f (2 a·c - aᵀV_g a)/n, f = (N-n)/(N-1) for a shard, else 1. The
     mean stays as it was, its standard error becomes several times smaller (derived, checked in
-    tests/unit/studies/test_predictability_study.py).
+    tests/unit/studies/test_predictability_study.py). Not for the oracle: of its own drops nothing random would stay.
 
     Parameters
     ----------
@@ -430,6 +436,7 @@ def bootstrap(drops: FloatArray, resamples: int = 300) -> tuple[FloatArray, Floa
 __all__ = [
     "PRODUCT_LIMIT",
     "ROW_LIMIT",
+    "STEADIED",
     "Attacks",
     "Leaks",
     "bootstrap",

@@ -480,6 +480,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
             formulas=formulas(scenario, asked, moment),
             assumptions=(
                 *asked.assumptions, PRINTED_LOOSE, SHARED_NOISE, *((CLIPPED,) if scenario.loss == "log" else ()),
+                *((leaking.STEADIED,) if attacks is not None else ()),
             ),
             extra={
                 "place": moment.place, "names": asked.names, "std": moment.std, "n": asked.n,
@@ -601,11 +602,13 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
             (ATTACKER, "simulated<br>attacker", "attacker"), (ORACLE, "oracle", "data"),
         )  # fmt: skip
         for series, label, role in dots:
-            rows = frame[(frame["series"] == series) & (frame["low"] > (lowest(frame) or 0))]
+            bottom = lowest(frame) or 0.0
+            # the oracle's intervals may reach below the axis: they are cut off there
+            rows = frame[(frame["series"] == series) & (frame["y" if series == ORACLE else "low"] > bottom)]
             if len(rows) and (series == ATTACKER or every):
                 marks.append(
                     Points(role, rows["x"].to_numpy(), rows["y"].to_numpy(), series, label,
-                           low=rows["low"].to_numpy(), high=rows["high"].to_numpy(),
+                           low=np.maximum(rows["low"].to_numpy(), bottom), high=rows["high"].to_numpy(),
                            hover=f"{series}: {{y}} {unit}", open=series == ORACLE, size=6 if series == ORACLE else 9)
                 )  # fmt: skip
         shortened = name if len(name) <= 34 else name[:33] + "…"
@@ -737,8 +740,9 @@ def simulated(
         if series == ORACLE and scenario.curves != "all":
             continue
         drops, _ = leaking.loss_drops(attacks, points, covariances, multipliers, "log" if log else "squared", oracle)
-        scale = 1.0 / (2.0 * p * (1.0 - p)) if log else 1.0
-        drops = leaking.steadied(drops, attacks, points, summary, place, weights, scale)
+        if oracle is None:
+            scale = 1.0 / (2.0 * p * (1.0 - p)) if log else 1.0
+            drops = leaking.steadied(drops, attacks, points, summary, place, weights, scale)
         out.append(Row(series, x, *leaking.bootstrap(drops)))
     return out
 

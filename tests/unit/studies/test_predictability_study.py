@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -230,18 +231,62 @@ def test_the_attackers_are_those_of_the_mathematics(scenario: PredictabilityScen
     assert steady.std() < drops[0].std() / 2
 
 
-def test_the_oracle_of_a_mean_reaches_the_formula() -> None:
-    """Shards without replacement: N - 1 where the large-sample formula has N."""
-    scenario = PredictabilityScenario(
-        question=OneCondition(column="pressure", sign=">", value="140"), curves="all", trials=64
-    )
-    result = STUDY.run(scenario)
-    rows, theory = series(result, "fraction", ORACLE), series(result, "fraction", GAIN)
-    for x, y, error in rows[["x", "y", "std_error"]].to_numpy()[3:]:
-        expected = float(np.interp(x, theory["x"], theory["y"]))
-        exact = np.isclose(theory["x"], x).any()
-        assert y == pytest.approx(expected, rel=2e-3 if exact else 0.02)
-        assert error < 1e-3 * y
+ORACLE_CASE = PredictabilityScenario(
+    data=Clinic(people=400), published=PublishedMeans(), question=NumberQuestion(column="pressure"),
+    noise=pr.Isotropic(std=2.0), curves="all", trials=200,
+)  # fmt: skip
+
+
+def test_the_oracle_is_drawn() -> None:
+    """Its marks move with seed and runs, and its standard error falls as one over the root of the runs."""
+    found = {}
+    for seed, trials in ((1, 200), (2, 200), (1, 800)):
+        result = STUDY.run(ORACLE_CASE.model_copy(update={"seed": seed, "trials": trials}))
+        rows = series(result, "fraction", ORACLE)
+        found[seed, trials] = rows["y"].to_numpy(), rows["std_error"].to_numpy()
+    first, second, longer = found.values()
+    assert np.all(np.abs(first[0] - second[0]) > 0.01 * first[1])
+    assert np.all(np.abs(first[0] - second[0]) < 4 * np.hypot(first[1], second[1]))
+    assert np.all(np.abs(first[0] - longer[0]) < 4 * np.hypot(first[1], longer[1]))
+    np.testing.assert_allclose(longer[1] / first[1], 0.5, atol=0.15)
+
+
+def test_the_oracle_reaches_the_formula_and_notices_noise_off_by_a_tenth() -> None:
+    """Within 4 standard errors of V r²/n (N - 1 for N), and farther from it for noise a tenth larger or smaller."""
+    prepared = STUDY.prepare(ORACLE_CASE, None)
+    leaks = replace(prepared.leaks, counts=np.array([120]), block_trials=15_000)
+    attacks = leaking.unpack(leaks, leaking.run_leaks(leaks, 0), 0)
+    size, one = prepared.asked.size(0.3), prepared.asked.summary.select(queries=[0])
+    sigma = 3.0 * one.moment_covariance / size.noise_multiplier  # three times what sampling does
+    points, nu = np.array([0]), np.array([size.noise_multiplier])
+    weights = leaking.oracle_weights(prepared.asked.summary, 0, sigma[None], nu)
+    drops, _ = leaking.loss_drops(attacks, points, sigma[None], nu, "squared", weights)
+    value, error = float(drops.mean()), float(drops.std()) / math.sqrt(drops.size)
+    assert 0.001 * value < error < 0.03 * value
+
+    def away(factor: float) -> float:
+        gain = float(pr.predictability(one, size, factor**2 * sigma).gain[0]) * 400 / 399
+        return abs(value - gain) / error
+
+    assert away(1.0) < 4
+    assert away(1.1) > 4
+    assert away(0.9) > 4
+
+
+def test_the_page_says_whose_marks_are_steadied(default: Any) -> None:
+    assert leaking.STEADIED in default.assumptions
+    assert "control variate" in leaking.STEADIED
+    none = STUDY.run(PredictabilityScenario(leak=StickyDraws(), trials=16))
+    assert leaking.STEADIED not in none.assumptions
+
+
+def test_the_oracles_marks_stay_on_the_chart_where_their_intervals_reach_below_it() -> None:
+    result = STUDY.run(PredictabilityScenario(curves="all", trials=64))
+    rows = series(result, "fraction", ORACLE)
+    marks = next(mark for mark in STUDY.chart(result, "fraction").marks() if mark.name == ORACLE)
+    assert (rows["low"] < 0).any()
+    assert len(marks.x) == (rows["y"] > 0).sum() > 0
+    assert np.all(np.asarray(marks.low) > 0)
 
 
 def test_an_attacker_gains_no_more_than_the_formula_says_and_less_with_few_records(default: Any) -> None:
