@@ -138,7 +138,7 @@ def sheet(chart: Chart, size: Size) -> Spec:
             )
     for cell, panel, ground in zip(laid, chart.panels, grounds, strict=True):
         later = {mark.name for other in chart.panels[cell.place + 1 :] for mark in other.marks}
-        written = bool(y_axis_of(chart, panel).rows) and not size.compact
+        written = bool(y_axis_of(chart, panel).rows)
         annotations += names_inside(panel, cell, size, ground, said, later, written)
     if chart.by_point or any(isinstance(mark, HeatMap) for mark in chart.marks()):
         layout["hovermode"] = "closest"
@@ -592,8 +592,8 @@ def names_inside(
 ) -> list[Spec]:
     """Name what no margin names: points, spreads, curves that stop early; and label single points and maps.
 
-    A band without any free place for its name waits for one of the ``later`` panels that show it too. Points whose
-    texts are ``written`` beside the rows do not repeat them.
+    A band without any free place for its name waits for one of the ``later`` panels that show it too. Points in rows
+    with names of their own (``written``) do not repeat them.
     """
     out: list[Spec] = []
     taken: list[Box] = []

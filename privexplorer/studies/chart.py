@@ -158,7 +158,7 @@ class Axis:
     """Short symbol for hover heads ("At ε = 0.05"); the title where left out."""
     unit: str = ""
     rows: tuple[RowName, ...] = ()
-    """Names of the rows of a y axis. Where they are written out, points do not repeat their texts but on hover."""
+    """Names of the rows of a y axis; points then tell their texts on hover alone."""
     above: Above | None = None
     """A second scale for an x axis, written above the plot."""
 
