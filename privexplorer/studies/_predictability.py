@@ -21,7 +21,7 @@ from privexplorer.data import TableChoice, Tables, read_rows, resolve
 from privexplorer.errors import DataError, ParameterError
 from privexplorer.records import Number, Record, field
 from privexplorer.studies.result import Note
-from privexplorer.studies.words import plain_markdown
+from privexplorer.studies.words import plain_markdown, too_few_rows
 
 # --- field types ---------------------------------------------------------------------------------------------
 
@@ -395,7 +395,7 @@ def read_people(data: AnyData, tables: Tables | None, columns: Sequence[str]) ->
         return People(table, data.bounds(), data.questions(), data.title)
     rows = read_rows(resolve(data.table, tables), data.table, wanted)
     if rows.n < 20:
-        raise DataError(f"Only {rows.n} rows are complete; at least 20 people are needed.", field="data")
+        raise DataError(too_few_rows(rows.n, 20), field="data")
     found: ColumnsOf = {name: rows.numbers[name] if name in rows.numbers else rows.texts(name) for name in wanted}
     return People(found, {}, (), rows.title, rows.notes, True)
 

@@ -207,7 +207,7 @@ class NegativeProbabilities(Study[NegativeScenario]):
         rare = SIZES[np.flatnonzero(share <= 0.01)]
         verdict = guard_of(law, people, prepared.mechanism)
         vanish = (
-            f"From about {significant(float(rare[0]), 2)} people on fewer than 1 sample in 100 has one."
+            f"From about {about(float(rare[0]))} people on fewer than 1 sample in 100 has one."
             if rare.size
             else f"Even with {whole(float(SIZES[-1]))} people more than 1 sample in 100 has one."
         )
@@ -395,6 +395,17 @@ class NegativeProbabilities(Study[NegativeScenario]):
                 ),
             ),
         )  # fmt: skip
+
+
+def about(people: float) -> str:
+    """Write a number of people to the one digit that is known: sizes simulated are 1.8-fold apart.
+
+    Examples
+    --------
+    >>> about(31_623), about(316)
+    ('30,000', '300')
+    """
+    return whole(float(f"{people:.0e}"))
 
 
 def _number(value: float) -> str:

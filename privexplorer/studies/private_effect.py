@@ -28,7 +28,7 @@ from privexplorer.studies._effects import EffectTarget, KeepProbability
 from privexplorer.studies.base import Preset, Request, Study
 from privexplorer.studies.chart import Axis, Bars, Chart, Line, Panel, Points, Spread
 from privexplorer.studies.result import Card, Formula, Note, Result, tidy
-from privexplorer.studies.words import listed, percent, plain_markdown, significant, whole
+from privexplorer.studies.words import listed, percent, plain_markdown, significant, too_few_rows, whole
 
 LADDER: tuple[float, ...] = (0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """Keep probabilities that are compared beside the visitor's own."""
@@ -370,7 +370,7 @@ def read_people(scenario: PrivateEffectScenario, tables: Tables | None) -> Peopl
     as_text = [name for name, kind in private.items() if isinstance(kind, Categories)]
     rows = read_rows(source, data.table, names, as_text)
     if rows.n < FEWEST:
-        raise DataError(f"Only {rows.n} rows are complete; at least {FEWEST} people are needed.", field="data")
+        raise DataError(too_few_rows(rows.n, FEWEST), field="data")
     found: ColumnsOf = {name: rows.numbers[name] if name in rows.numbers else rows.texts(name) for name in names}
     treated: Any = data.treated.strip() or None
     if treated is not None and scenario.treatment in rows.numbers:
@@ -1307,9 +1307,13 @@ def few_words(rungs: Sequence[Rung]) -> str:
     if failed:
         out.append(f"At {at_levels(failed)} these people are too few for any estimate, so the curves have gaps there.")
     if refused:
+        noisy = [keep for keep in refused if keep < 1]
+        few = "there are too few people in the smallest group"
+        why = f"At {at_levels(noisy)} there are too few people for this much noise" if noisy else f"At α = 1 {few}"
+        if noisy and len(noisy) < len(refused):
+            why += f", and at 1, without noise, {few}"
         out.append(
-            f"At {at_levels(refused)} there are too few people for this much noise, so no interval is given: the band "
-            "and “In people” leave that out, and the table's ± is empty."
+            f"{why}, so no interval is given: the band and “In people” leave that out, and the table's ± is empty."
         )
     if red:
         out.append(f"At {at_levels(red)} there are very few: the interval may be unreliable.")

@@ -90,6 +90,18 @@ def percent(share: float) -> str:
     return f"{value:.0f}%" if abs(value) >= 10 else f"{significant(value, 2 if abs(value) >= 1 else 1)}%"
 
 
+def too_few_rows(found: int, needed: int) -> str:
+    """Say that too few rows of a table are complete.
+
+    Examples
+    --------
+    >>> too_few_rows(1, 50)
+    'Only one row is complete; at least 50 people are needed.'
+    """
+    rows = {0: "No row is", 1: "Only one row is"}.get(found, f"Only {found} rows are")
+    return f"{rows} complete; at least {needed} people are needed."
+
+
 def plain_markdown(words: str) -> str:
     r"""Take from words that quote a file, a link or a table what Markdown would read as markup.
 

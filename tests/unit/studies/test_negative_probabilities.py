@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -156,3 +158,10 @@ def test_charts(default):
     for view in study.views:
         draw(study.chart(default, view))
         draw(study.chart(default, view), compact=True)
+
+
+def test_number_of_people_is_told_to_the_digit_that_is_known():
+    found = [re.search(r"From about ([\d,]+) people", study.run(preset.scenario).shows) for preset in study.presets()]
+    told = [match[1].replace(",", "") for match in found if match]
+    assert told
+    assert all(number[1:] == "0" * (len(number) - 1) for number in told)

@@ -28,16 +28,19 @@ from privexplorer.studies.private_effect import (
     SHOWN,
     TREATED,
     UNTREATED,
+    VERDICTS,
     WARNED,
     WORTH,
     EffectTable,
     PeopleAtHand,
     PrivateEffect,
     PrivateEffectScenario,
+    Rung,
     TrainingProgramme,
     analysis,
     draw,
     facts_text,
+    few_words,
     read_facts,
     read_people,
 )
@@ -527,3 +530,37 @@ def test_fitted_parts_samples_and_noise_are_told(target: str) -> None:
     told = [next(words for words in found.assumptions if "sample table" in words) for found in (by_table, by_folds)]
     assert "same people" in told[0]
     assert "five folds" in told[1]
+
+
+def test_where_there_is_no_noise_the_smallest_group_is_blamed() -> None:
+    def rung(keep: float, level: str) -> Rung:
+        return Rung(keep, np.array([1.0, np.nan, np.nan, np.nan]), np.zeros(4), 0.0, 0.0, float(VERDICTS.index(level)))
+
+    both = few_words([rung(0.9, "refused"), rung(1.0, "refused")])
+    assert "At α = 0.9 there are too few people for this much noise, and at 1, without noise," in both
+    assert "too few people in the smallest group, so no interval is given" in both
+    alone = few_words([rung(1.0, "refused")])
+    assert alone.startswith("At α = 1 there are too few people in the smallest group, so")
+    assert "noise" not in alone
+
+
+def test_200_levels_are_too_many_for_the_people_even_without_noise() -> None:
+    rng = np.random.default_rng(5)
+    n, levels = 2_000, [f"c{code}" for code in range(200)]
+    cells = zip(rng.normal(size=n).round(2), rng.integers(0, 2, n), rng.choice(levels, n), strict=True)
+    text = "y,d,x\n" + "\n".join(",".join(map(str, row)) for row in cells) + "\n"
+    source = Source.from_bytes("many.csv", text.encode())
+    data = EffectTable(table=TableChoice(data=source.digest[:16]), facts="x: " + ", ".join(levels))
+    scenario = make(data=data, outcome="y", treatment="d", private=("x",), keep=0.9)
+    tables = {source.digest[:16]: source, source.digest: source}
+    note = next(note for note in STUDY.run(scenario, tables).notes if note.title == "Levels with few people")
+    assert "at 1, without noise, there are too few people in the smallest group" in note.text
+    assert "and 1 there are too few people for this much noise" not in note.text
+
+
+def test_one_complete_row_is_told_in_the_singular() -> None:
+    source = Source.from_bytes("short.csv", b"y,d,x\n1,0,a\n,1,b\n,1,a\n")
+    data = EffectTable(table=TableChoice(data=source.digest[:16]), facts="x: a, b")
+    tables = {source.digest[:16]: source, source.digest: source}
+    words = STUDY.check(make(data=data, outcome="y", treatment="d", private=("x",)), tables)
+    assert words[0].startswith("Only one row is complete; at least 50 people are needed.")
