@@ -649,6 +649,20 @@ def measured_times() -> FloatArray:
     return np.array([*(_seconds(n, 8) for n in TIMED_PEOPLE), *(_seconds(5_000, d) for d in TIMED_WIDTHS)])
 
 
+def upper_limit(slope: float, claimed: str, most: float) -> str:
+    """Say what a measured slope shows of a claim on the most that time can grow.
+
+    Examples
+    --------
+    >>> upper_limit(0.839, "d³", 3.2)
+    'An upper limit alone is tested: the measured slope is 0.839, and up to 3.2 counts as d³, since times are rough.'
+    """
+    return (
+        f"An upper limit alone is tested: the measured slope is {significant(slope, 3)}, and up to {most:g} counts as "
+        f"{claimed}, since times are rough."
+    )
+
+
 def times(seconds: FloatArray) -> Answer:
     """R14: how time grows."""
     people, widths = np.array(TIMED_PEOPLE, dtype=float), np.array(TIMED_WIDTHS, dtype=float)
@@ -669,15 +683,15 @@ def times(seconds: FloatArray) -> Answer:
         },
         (
             Verdict(
-                "Time grows like N at most.",
+                "Time grows at most like N.",
                 slopes[0] < MOST_SLOPES[0],
-                f"Measured slope {significant(slopes[0], 3)}, against 1; times are rough, so it counts up to "
-                f"{MOST_SLOPES[0]:g}.",
+                upper_limit(slopes[0], "N", MOST_SLOPES[0]),
             ),
             Verdict(
-                "Time grows like d² to d³ at most.",
+                "Time grows at most like d³.",
                 slopes[1] < MOST_SLOPES[1],
-                f"Measured slope {significant(slopes[1], 3)}, against 3; it counts up to {MOST_SLOPES[1]:g}.",
+                upper_limit(slopes[1], "d³", MOST_SLOPES[1])
+                + " The terms d² and d³ show only where d is so large that nothing else takes time.",
             ),
         ),
         (

@@ -211,5 +211,11 @@ def test_the_verdict_on_time_states_its_tolerance(power: float, holds: bool) -> 
     people, widths = (np.array(found, dtype=float) for found in (TIMED_PEOPLE, TIMED_WIDTHS))
     found = times(np.concatenate([1e-6 * people**power, 1e-5 * widths**2])).verdicts
     assert found[0].holds == holds
-    assert found[0].evidence == f"Measured slope {power:.2f}, against 1; times are rough, so it counts up to 1.35."
+    assert found[0].evidence == (
+        f"An upper limit alone is tested: the measured slope is {power:.2f}, and up to 1.35 counts as N, since times "
+        "are rough."
+    )
     assert found[1].holds
+    for one, claimed in zip(found, ("N", "d³"), strict=True):
+        assert one.text == f"Time grows at most like {claimed}."
+        assert "d² to d³" not in one.text + one.evidence
