@@ -233,9 +233,9 @@ class EntropyError(Study[EntropyErrorScenario]):
                 f"At n = {n:,} and ε = {scenario.epsilon:g}: the private estimate with and without its noise.",
             ),
             Card(
-                "Nearly free from",
+                "Noise is small from",
                 f"ε = {significant(free, 2)}",
-                "at most 5% more",
+                "adds at most 5%",
                 "From this ε on, the noise adds at most 5% to the error (unclipped closed form).",
             ),
         ]
@@ -248,10 +248,19 @@ class EntropyError(Study[EntropyErrorScenario]):
             else f"For less than 5% at n = {n:,} it takes ε = {significant(free, 2)}."
         )
         tuned = ", in its own tuning," if estimator.kind == "poly" else ""
+        calm, bare, paid = float(quiet.rmse[-1]), float(plain.rmse[-1]), float(private.rmse[-1])
+        smoother = (
+            f" {'Most' if calm - bare > (paid - bare) / 2 else 'A part'} of that difference is not noise: to keep the "
+            "noise small, the private estimate is smoother, and even without noise it is off by "
+            f"{with_unit(significant(calm / unit, 2), words)}."
+            if calm > 1.1 * bare and paid > bare
+            else ""
+        )
         shows = (
             f"With **{n:,} people** and **ε = {scenario.epsilon:g}**, a private estimate "
             f"({estimator.title.lower()}) is "
-            f"typically off by **{with_unit(value, words)}**; without privacy{tuned} by {with_unit(value0, words)}. "
+            f"typically off by **{with_unit(value, words)}**; without privacy{tuned} by {with_unit(value0, words)}."
+            f"{smoother} "
             f"The noise itself adds {percent(max(float(added[-1]) - 1, 0.0))}. {where} "
             + ("The lower bound shows a shape only; its constant is unknown. " if scenario.bounds else "")
             + f"Neighbouring points share {blocks.shape[0]} nested samples, so they move together."
