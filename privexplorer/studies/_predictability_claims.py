@@ -488,9 +488,9 @@ def accuracy() -> Answer:
             ),
             Verdict(
                 "(E14) Calibrated noise is cheaper than isotropic noise.", matched.ratio > 1,
-                f"Printed at equal σ²: {significant(found.isotropic / found.calibrated, 3)} times cheaper, but then "
-                f"isotropic noise hides more. At equal γ, calibrated with σ² = 0.5, isotropic noise costs "
-                f"{significant(matched.ratio, 3)} times as much here; over random queries it is a draw.",
+                f"Printed, both with σ² = 0.5: {significant(found.isotropic / found.calibrated, 3)} times cheaper, but "
+                "then isotropic noise hides more. Corrected, at equal γ, calibrated with σ² = 0.5: isotropic noise "
+                f"costs {significant(matched.ratio, 3)} times as much here; over random queries it is a draw.",
             ),
         ),
         (),

@@ -141,7 +141,7 @@ def test_errata_show_both_numbers() -> None:
         "E1": (0.5169776948, 0.4278874724), "E2": (0.3641666667, 0.3272135417), "E4": (0.0366, 0.0455),
         "E5": (0.25, 9.75), "E6": (1_000.1, 20_002.3), "E7": (0.0, 0.625), "E8": (100.0, 1_000.9),
         "E9": (math.log(2), math.log(4)), "E10": (1.731, 2.716), "E11": (0.001, 0.1), "E11b": (0.0533, 0.10667),
-        "E12": (0.3748900964, 0.46210), "E14": (11.475 / 3.116193267, 0.853), "E17": (0.18391, 0.16092),
+        "E12": (0.3748900964, 0.46210), "E14": (11.475 / 3.116193267, 0.846), "E17": (0.18391, 0.16092),
         "E18": (0.0938077 * 8 / 4.8, 0.0938077), "E19": (-9.24e-4, 1.32552), "E20": (0.3275022216, 0.2317670409),
         "E21": (0.0425817, 0.0194073),
     }  # fmt: skip
@@ -199,11 +199,14 @@ def test_marks_are_named_after_their_series(item: str) -> None:
     assert len(names) <= 4
 
 
-def test_ratios_of_calibrated_noise_name_the_noise_at_which_they_hold() -> None:
-    assert pytest.approx(1.04, abs=0.001) == 1 / 0.7**2 - 1
+def test_ratios_of_calibrated_noise_are_one_pair_of_numbers_and_name_their_noise() -> None:
     row = next(one for one in errata() if one.id == "E14")
-    assert "equal γ, calibrated σ² = 1.04" in row.quantity
-    assert "At equal γ, calibrated with σ² = 0.5, isotropic noise costs 0.846 times" in ran("R11").shows
+    assert "printed: both σ² = 0.5; corrected: equal γ, calibrated σ² = 0.5" in row.quantity
+    shown = ran("R11").shows
+    assert "Printed, both with σ² = 0.5: 3.68 times" in shown
+    assert "Corrected, at equal γ, calibrated with σ² = 0.5: isotropic noise costs 0.846 times" in shown
+    assert f"{row.printed:.2f}" == "3.68"
+    assert f"{row.corrected:.3f}" == "0.846"
 
 
 @pytest.mark.parametrize(("power", "holds"), [(1.3, True), (1.4, False)])
