@@ -190,15 +190,16 @@ def check_probabilities(probabilities: ArrayLike, records: int | None = None) ->
     return law
 
 
-def check_scores(scores: ArrayLike) -> FloatArray:
-    """Return weights from a column, each above 0; they need not sum to 1."""
-    values = as_numbers(scores, "the column of weights", 1)
+def check_scores(scores: ArrayLike, column: str = "") -> FloatArray:
+    """Return weights from a column, named if its name is given, each above 0; they need not sum to 1."""
+    values = as_numbers(scores, f"the column of weights “{column}”" if column else "the column of weights", 1)
     bad = ~(values > 0.0)
     if bad.any():
         row = int(np.argmax(bad))
+        where, remedy = (f" of column “{column}”", "another column") if column else ("", "others")
         raise ParameterError(
             f"Every weight must be above 0, as everybody must have a chance to be drawn (Assumption 3.1); the one in "
-            f"row {row + 1:,} is {float(values[row]):g}.",
+            f"row {row + 1:,}{where} is {float(values[row]):g}; choose {remedy}, all above 0.",
             field="weights",
         )
     return values

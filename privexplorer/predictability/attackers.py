@@ -582,7 +582,7 @@ class WeightedDraws(AttackerRecord):
 
     def process(self, records: int, table: Table | None = None) -> IndependentProcess:
         """Return the process on N people."""
-        scores = check_scores(_column(table, self.column, records))
+        scores = check_scores(_column(table, self.column, records), self.column)
         return IndependentProcess(records, self.draws, law_from_scores(scores, self.bias))
 
 

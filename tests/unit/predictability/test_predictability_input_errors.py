@@ -122,3 +122,14 @@ def test_a_shard_of_one_person_is_too_small_for_the_formulas() -> None:
 def test_all_of_them_are_value_errors() -> None:
     assert all(issubclass(kind, ValueError) for _, _, kind, _ in CASES)
     assert issubclass(UnsupportedCombination, ValueError)
+
+
+def test_a_weight_of_zero_names_its_column_and_what_to_do() -> None:
+    people = {"smoker": np.array([1.0, 0.0, 1.0]), "ward": np.array(["a", "b", "a"])}
+    with pytest.raises(ParameterError) as caught:
+        pr.WeightedDraws(draws=2, column="smoker").process(3, people)
+    assert str(caught.value).endswith("the one in row 2 of column “smoker” is 0; choose another column, all above 0.")
+    with pytest.raises(DataError, match="column of weights “ward”"):
+        pr.WeightedDraws(draws=2, column="ward").process(3, people)
+    with pytest.raises(ParameterError, match=r"the one in row 3 is -1; choose others, all above 0\.$"):
+        pr.law_from_scores([1.0, 2.0, -1.0])
