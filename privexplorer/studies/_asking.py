@@ -16,7 +16,7 @@ import numpy as np
 from privexplorer import predictability as pr
 from privexplorer.arrays import FloatArray
 from privexplorer.data import Tables
-from privexplorer.privacy import ApproxDP, PureDP
+from privexplorer.privacy import ApproxDP, PureDP, group_privacy
 from privexplorer.studies._predictability import (
     ASSUMPTIONS,
     TARGET_ALL,
@@ -28,6 +28,7 @@ from privexplorer.studies._predictability import (
 )
 from privexplorer.studies._release_choices import (
     DELTA,
+    UNTHEORIED,
     Leak,
     LeakedShard,
     Published,
@@ -41,8 +42,12 @@ from privexplorer.studies._release_choices import (
 from privexplorer.studies.result import Note
 from privexplorer.studies.words import percent, plus_minus, significant
 
+LEAVING: tuple[type[Leak], ...] = (LeakedShard, *UNTHEORIED)
+"""Leaks in which nobody leaks twice, so that the people left over are asked about."""
 MOST_QUESTIONS = 6
 """The visitor's own question and at most five prepared ones."""
+NO_LIMIT = 5.0
+"""ε above which a factor e^ε on the odds (148) is called no limit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +98,7 @@ class Asked:
 
     def leak_notes(self, compromised: float) -> tuple[str, ...]:
         """Return what the attacker's theory says at a compromised fraction."""
-        if isinstance(self.leak, LeakedShard):
+        if isinstance(self.leak, LEAVING):
             return ()
         if isinstance(self.leak, StickyDraws):
             return (*self.process_notes, *leak_warning(self.leak, compromised, self.n))
@@ -102,12 +107,12 @@ class Asked:
     @property
     def target(self) -> str:
         """Whom the attacker asks about: the others, or everybody where draws with replacement leave nobody out."""
-        return "the other people" if isinstance(self.leak, LeakedShard) else "everybody"
+        return "the other people" if isinstance(self.leak, LEAVING) else "everybody"
 
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the page supposes, for this kind of leak."""
-        if isinstance(self.leak, LeakedShard):
+        if isinstance(self.leak, LEAVING):
             return ASSUMPTIONS
         return tuple(TARGET_ALL if text == TARGET_LEFT else text for text in ASSUMPTIONS)
 
@@ -134,36 +139,73 @@ class Asked:
             return share, f"± {significant(typical, 2)}", f"{percent(share)} of the value"
         return typical, f"± {significant(typical, 2)}", "per number"
 
+    def promise(self, law: pr.NoiseLaw) -> tuple[float, float]:
+        """Return ε and δ about one record; ε is infinite where there is none."""
+        if isinstance(law.guarantee, PureDP | ApproxDP):
+            return law.guarantee.epsilon, law.guarantee.levels().get("δ", 0.0)
+        values, reach = np.linalg.eigvalsh(law.covariance), self.sensitivity[1]
+        if reach is None or not float(values[0]) > 0 or _is_calibrated(law):
+            return math.inf, 0.0
+        return epsilon_of_gaussian(math.sqrt(float(values[0])), reach), DELTA
+
     def differential_privacy(self, law: pr.NoiseLaw) -> tuple[str, str, str]:
         """Return what ε-DP says: text and chip of a card, and a sentence."""
-        if isinstance(law.guarantee, PureDP | ApproxDP):
-            epsilon, delta = law.guarantee.epsilon, law.guarantee.levels().get("δ", 0.0)
-            return _epsilon(epsilon, delta)
-        values = np.linalg.eigvalsh(law.covariance)
-        if not float(values.max(initial=0.0)) > 0:
-            return "no ε", "exact numbers", "Differential privacy promises nothing for exact numbers"
-        if any("calibrated" in note for note in law.notes):
-            return (
-                "no ε",
-                "noise from data",
-                ("Differential privacy promises nothing here: the size of calibrated noise is read off the table"),
-            )
-        reach = self.sensitivity[1]
-        if reach is None:
-            return (
-                "no ε",
-                "no public bounds",
-                ("Differential privacy promises nothing without public bounds of what one record can change"),
-            )
-        epsilon = epsilon_of_gaussian(math.sqrt(max(float(values[0]), 0.0)), reach) if values[0] > 0 else math.inf
-        return _epsilon(epsilon, DELTA)
+        if not isinstance(law.guarantee, PureDP | ApproxDP):
+            values = np.linalg.eigvalsh(law.covariance)
+            if not float(values.max(initial=0.0)) > 0:
+                return "no ε", "exact numbers", "Differential privacy promises nothing for exact numbers"
+            if _is_calibrated(law):
+                return (
+                    "no ε",
+                    "noise from data",
+                    ("Differential privacy promises nothing here: the size of calibrated noise is read off the table"),
+                )
+            if self.sensitivity[1] is None:
+                return (
+                    "no ε",
+                    "no public bounds",
+                    ("Differential privacy promises nothing without public bounds of what one record can change"),
+                )
+        return _epsilon(*self.promise(law))
+
+    def group_privacy(self, law: pr.NoiseLaw, compromised: float) -> str:
+        """Return what ε-DP says about those whom the attacker asks about, as a group, to follow a sentence on one."""
+        epsilon, delta = self.promise(law)
+        leaked = round(compromised * self.n) if isinstance(self.leak, LeakedShard) else 0
+        size = self.n - leaked
+        whom = f"the k = {size:,} others" if leaked else f"all k = {size:,} people"
+        if not math.isfinite(epsilon):
+            return f"; nor does it for {whom} as a group"
+        return f"; for {whom} as a group {group_words(epsilon, delta, size)}"
 
 
 def leak_warning(leak: Leak, compromised: float, people: int) -> tuple[str, ...]:
     """Say for draws with replacement, along a walk or not, where n is not far below N."""
-    if isinstance(leak, LeakedShard):
+    if isinstance(leak, LEAVING):
         return ()
     return pr.IndependentProcess(people, max(2, round(compromised * people))).notes
+
+
+def group_words(epsilon: float, delta: float, size: int) -> str:
+    """Say what a guarantee about one record gives for a group (spec predictability 2.2: k ε, and δ that grows).
+
+    Examples
+    --------
+    >>> group_words(0.74, 0.0, 1_400), group_words(0.01, 0.0, 14)
+    ('only kε = 1,036, which is no limit', 'kε = 0.14')
+    >>> group_words(0.1, 1e-6, 12)
+    'kε = 1.2 (δ = 2×10⁻⁵)'
+    """
+    found = group_privacy(ApproxDP(epsilon, delta) if delta else PureDP(epsilon), size)
+    total, slack = size * epsilon, found.levels().get("δ", 0.0)
+    text = f"kε = {significant(total, 4 if total >= 1_000 else 2)}"
+    if total > NO_LIMIT or slack >= 0.5:
+        return f"only {text}, which is no limit"
+    return f"{text} (δ = {power(slack)})" if slack else text
+
+
+def _is_calibrated(law: pr.NoiseLaw) -> bool:
+    return any("calibrated" in note for note in law.notes)
 
 
 def _epsilon(epsilon: float, delta: float) -> tuple[str, str, str]:
@@ -250,7 +292,9 @@ def summed(
     record = published.record(people.table)
     fitted = record.fit(people.table)
     process = leak.process(people.n, max(2, round(0.3 * people.n)), people.table)
-    summary = process.summarise(people.table, queries, fitted)
+    # where no theory applies the attacker reckons as with a random shard
+    whole = pr.ShardProcess(people.n, 0.5) if isinstance(leak, UNTHEORIED) else process
+    summary = whole.summarise(people.table, queries, fitted)
     gram, residual = None, math.nan
     if isinstance(fitted, pr.FittedModel):
         gram = fitted.gram
@@ -269,7 +313,7 @@ def summed(
         residual=residual,
         sensitivity=pr.sensitivities(record, people.table, people.n, people.bounds | parse_bounds(bounds)),
         leak=leak,
-        process_notes=() if isinstance(leak, LeakedShard) else process.notes,
+        process_notes=() if isinstance(leak, LEAVING) else process.notes,
     )
     return Summed(asked, people, fitted, queries, process)
 
@@ -330,9 +374,11 @@ def log_loss_problem(loss: str, question: Any) -> tuple[str, ...]:
 
 __all__ = [
     "MOST_QUESTIONS",
+    "NO_LIMIT",
     "Asked",
     "Summed",
     "ask",
+    "group_words",
     "leak_warning",
     "log_loss_problem",
     "marks_stand",

@@ -460,10 +460,9 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         ]
         words += self.which(asked, moment)
         words += self.simulated_words(scenario, asked, moment, frame, attacks)
-        group = "the others" if isinstance(asked.leak, LeakedShard) else asked.target
         words.append(
-            f"{price_words(moment.std, paid, relative)} {dp_words}; it says nothing about {group} as a group. "
-            f"{NOT_PRIVATE}"
+            f"{price_words(moment.std, paid, relative)} {dp_words}"
+            f"{asked.group_privacy(moment.law, scenario.compromised)}. {NOT_PRIVATE}"
         )
         return Result(
             study=self.id,

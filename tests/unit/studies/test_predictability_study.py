@@ -17,7 +17,7 @@ from privexplorer.figures import draw
 from privexplorer.simulation import block_rng
 from privexplorer.studies import _leaks as leaking
 from privexplorer.studies import study
-from privexplorer.studies._asking import realised
+from privexplorer.studies._asking import group_words, realised
 from privexplorer.studies._predictability import (
     FRACTIONS,
     TARGET_ALL,
@@ -624,8 +624,8 @@ def test_the_realised_gain_is_told_as_a_limit(default: Any) -> None:
 def test_draws_with_replacement_are_never_said_to_be_about_others(default: Any) -> None:
     drawn = STUDY.run(PredictabilityScenario(leak=StickyDraws(), trials=16))
     told = " ".join((drawn.shows, drawn.takeaway, *(card.help for card in drawn.cards)))
-    assert "says nothing about everybody as a group" in drawn.shows
-    assert "says nothing about the others as a group" in default.shows
+    assert "for all k = 2,000 people as a group only kε" in drawn.shows
+    assert "for the k = 1,400 others as a group only kε" in default.shows
     for words in ("other people", "the others", "people left", "have not leaked"):
         assert words not in told
     # beside a choice of leaks, neither the lead nor the help of the question settles whom the attacker asks about
@@ -634,3 +634,27 @@ def test_draws_with_replacement_are_never_said_to_be_about_others(default: Any) 
         asked = scenario.model_fields["question"].description
         assert asked is not None
         assert "about the people who have not leaked, or about everybody" in asked
+
+
+def test_the_page_says_what_differential_privacy_gives_one_record_and_a_group(default: Any) -> None:
+    epsilon = epsilon_of_gaussian(0.5, 180 / 2000)
+    assert (
+        f"Differential privacy says ε = 0.74 (δ = 10⁻⁶) about any one record; for the k = 1,400 others as a group "
+        f"only kε = {1400 * epsilon:,.0f}, which is no limit."
+    ) in default.shows
+    assert "says nothing about" not in default.shows
+    few = STUDY.run(
+        PredictabilityScenario(
+            data=Clinic(people=100), published=PublishedRate(), noise=pr.LaplaceForPrivacy(epsilon=0.01),
+            compromised=0.9, trials=16,
+        )
+    )  # fmt: skip
+    assert "ε = 0.010 about any one record; for the k = 10 others as a group kε = 0.10." in few.shows
+    for noise in (pr.NoNoise(), pr.Calibrated()):
+        none = STUDY.run(PredictabilityScenario(noise=noise, trials=16))
+        assert "; nor does it for the k = 1,400 others as a group." in none.shows
+
+
+def test_a_groups_limit_is_lost_by_its_delta_too() -> None:
+    assert group_words(0.1, 1e-6, 12) == "kε = 1.2 (δ = 2×10⁻⁵)"
+    assert group_words(0.01, 0.01, 100) == "only kε = 1.0, which is no limit"
