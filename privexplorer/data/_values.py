@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,15 @@ from privexplorer.data._cells import MISSING
 Bytes = NDArray[np.uint8]
 
 _BEGINS = np.isin(np.arange(256), [ord(token[0]) for token in MISSING if token])
+
+_EXACT = 2.0**53
+_SAFE = 15
+"""Numbers of so many digits are told apart by their floats."""
+_DIGITS = 17
+"""No float needs more digits."""
+_LONG = 19
+_SHORT_POWER = r"^[+-]?\d?[.,]?\d{0,16}[eE]"  # 1.5e300: never too many digits
+_INT_MAX = str(np.iinfo(np.int64).max)
 
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity)$"
 
@@ -148,6 +158,64 @@ def floats(values: pa.Array, decimal: str) -> FloatArray:
     return to_numpy(values.cast(pa.float64(), safe=False))
 
 
+def inexact(values: pa.Array, numbers: FloatArray) -> BoolArray | None:
+    """Which values are written with more digits than their floats hold, so that two of them may become one.
+
+    Whole numbers beyond 2**53 that no float equals (with 15 digits before zeros at most they cannot be confused) and
+    numbers of more than 17 digits; 1e300 is as its writer meant it, and a float that was stored as one is itself.
+
+    Parameters
+    ----------
+    values : (m,) array
+        Trimmed texts, whole numbers or floats.
+    numbers : (m,) array
+        What :func:`floats` gives for them.
+
+    Returns
+    -------
+    (m,) bool array, or None
+        None where there is no such value.
+    """
+    if pa.types.is_floating(values.type) or not numbers.size:
+        return None
+    large = max(np.fmax.reduce(numbers), -np.fmin.reduce(numbers)) >= _EXACT
+    if not pa.types.is_string(values.type):
+        if not large:
+            return None
+        exact = to_numpy(filled(values, 0))
+        top = numbers >= 2.0**63
+        found: BoolArray = np.where(top | np.isnan(numbers), 0, numbers).astype(np.int64) != exact
+        found &= ~np.isnan(numbers)
+        return found
+    lengths = np.diff(letters(values)[1])
+    longest = int(lengths.max())
+    if not large and longest < _LONG:
+        return None
+    likely = np.abs(numbers) >= _EXACT if large else np.zeros(len(values), dtype=bool)
+    if longest >= _LONG:  # digits at most: without the sign, the mark and the zeros before the first digit
+        digits = lengths - 1 - (numbers < 0)
+        for size in (1.0, 0.1, 0.01, 0.001):
+            digits -= np.abs(numbers) < size
+        likely |= digits > _DIGITS
+    at = np.flatnonzero(likely & np.isfinite(numbers))
+    if at.size:
+        at = at[~to_numpy(pc.match_substring_regex(values.take(to_arrow(at)), _SHORT_POWER))]
+    texts = values.take(to_arrow(at)).to_pylist()
+    lost = [_loses_digits(text, number) for text, number in zip(texts, numbers[at].tolist(), strict=True)]
+    if not any(lost):
+        return None
+    found = np.zeros(len(values), dtype=bool)
+    found[at] = lost
+    return found
+
+
+def _loses_digits(text: str, number: float) -> bool:
+    mantissa, _, exponent = text.lower().replace(",", ".").partition("e")
+    digits = len(mantissa.strip("+-").replace(".", "").strip("0"))
+    long = digits > _SAFE if abs(number) >= _EXACT and not exponent else digits > _DIGITS
+    return long and Decimal(text.replace(",", ".")) != number
+
+
 def keep(values: pa.Array, kept: BoolArray) -> pa.Array:
     """Choose the marked values (no copy if all are)."""
     return values if kept.all() else values.filter(to_arrow(kept))
@@ -187,10 +255,13 @@ def to_integers(values: pa.Array) -> pa.Array | None:
 
 
 def long_integers(cells: pa.Array) -> IntArray:
-    """Whole numbers of up to 18 digits among texts; -1 where there is none."""
+    """Whole numbers below 2**63 among texts; -1 where there is none."""
     if not pa.types.is_string(cells.type):
         return np.full(len(cells), -1, dtype=np.int64)
     plain = pc.match_substring_regex(cells, r"^\d{1,18}$")
+    if (np.diff(letters(cells)[1]) == len(_INT_MAX)).any():
+        longer = pc.match_substring_regex(cells, r"^\d{19}$")
+        plain = pc.or_(plain, pc.and_(longer, pc.less_equal(cells, to_texts([_INT_MAX])[0])))
     return to_numpy(filled(pc.if_else(plain, cells, to_texts(["-1"])[0]).cast(pa.int64()), -1))
 
 
@@ -243,6 +314,7 @@ __all__ = [
     "count_values",
     "filled",
     "floats",
+    "inexact",
     "is_numeric",
     "keep",
     "letters",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from privexplorer.arrays import BoolArray, IntArray
+from privexplorer.arrays import BoolArray, FloatArray, IntArray
 from privexplorer.data._cells import parse_date
 from privexplorer.data._formats import reader
 from privexplorer.data._sample import Ragged
@@ -252,7 +252,7 @@ def _climb(source: Source, ref: TableColumn, read: Callable[[_Rows, _Cleaner], _
         try:
             answer = read(rows, cleaner)
         except _Unfit as misfit:
-            reason = f"“{_short(str(misfit))}” is not a {KIND_TITLES[attempt.kind].split(' (')[0].lower()}"
+            reason = str(misfit)
             continue
         if answer.n == 0:
             raise DataError(
@@ -337,8 +337,12 @@ class _Cleaner:
     missing: int = 0
     non_finite: int = 0
     unreadable: int = 0
+    large: int = 0
+    inexact: int = 0
     spaced: int = 0
     example: str = ""
+    large_example: str = ""
+    inexact_example: str = ""
     slashes: bool = False
     tokens: Counter[str] = field(default_factory=Counter)
 
@@ -393,21 +397,43 @@ class _Cleaner:
         self.non_finite += int(weights[infinite].sum())
         gone = gone | infinite
         if kind == "number":
-            return arrow.to_arrow(numbers + 0.0), self._judge(cells, gone, ~np.isnan(numbers), weights)
+            fits = self._judge(cells, gone, ~np.isnan(numbers), weights)
+            self._weigh_inexact(cells, arrow.inexact(cells, numbers), numbers, weights)
+            return arrow.to_arrow(numbers + 0.0), fits
         fits = (numbers >= 0) & (numbers < 2**53) & (numbers == np.floor(numbers))
         found = np.where(fits, numbers, 0).astype(np.int64)
         digits = arrow.long_integers(cells)  # beside 3.0 a number of 17 digits must not lose its last ones
         fits |= digits >= 0
+        large = ~gone & ~fits & (numbers >= 2**53)
+        if large.any() and not self.attempt.strict:
+            self.large_example = self.large_example or _first(cells, large)
+            self.large += int(weights[large].sum())
+            self.unreadable += int(weights[large].sum())
+            gone = gone | large
         return arrow.to_arrow(np.where(digits >= 0, digits, found)), self._judge(cells, gone, fits, weights)
 
     def _judge(self, cells: pa.Array, gone: BoolArray, fits: BoolArray, weights: IntArray) -> BoolArray:
         bad = ~gone & ~fits
         if bad.any():
-            self.example = self.example or str(cells[int(np.flatnonzero(bad)[0])].as_py())
+            self.example = self.example or _first(cells, bad)
             if self.attempt.strict:
-                raise _Unfit(self.example)
+                raise _Unfit(f"“{_short(self.example)}” is not a {self._kind_name}")
             self.unreadable += int(weights[bad].sum())
         return ~gone & fits
+
+    def _weigh_inexact(self, cells: pa.Array, found: BoolArray | None, numbers: FloatArray, weights: IntArray) -> None:
+        """Take note of numbers with more digits than can be kept; a guess is given up at the first large one."""
+        if found is None:
+            return
+        large = found & (np.abs(numbers) >= 2**53)
+        if self.attempt.strict and large.any():
+            raise _Unfit(f"“{_short(_first(cells, large))}” has more digits than a number can keep")
+        self.inexact_example = self.inexact_example or _first(cells, found)
+        self.inexact += int(weights[found].sum())
+
+    @property
+    def _kind_name(self) -> str:
+        return KIND_TITLES[self.attempt.kind].split(" (")[0].lower()
 
     def dropped(self, rows: _Rows) -> Dropped:
         """Sum up what was left out so far."""
@@ -421,9 +447,23 @@ class _Cleaner:
             notes.append(f"{_rows(self.missing)} left out for having no value ({named}).")
         if self.non_finite:
             notes.append(f"{_rows(self.non_finite)} left out for holding an infinite number.")
-        if self.unreadable:
-            kind = KIND_TITLES[self.attempt.kind].split(" (")[0].lower()
-            notes.append(f"{_rows(self.unreadable)} left out for not being a {kind}, such as “{_short(self.example)}”.")
+        if self.unreadable > self.large:
+            notes.append(
+                f"{_rows(self.unreadable - self.large)} left out for not being a {self._kind_name}, such as "
+                f"“{_short(self.example)}”."
+            )
+        if self.large:
+            notes.append(
+                f"{_rows(self.large)} left out for holding too large a whole number, such as "
+                f"“{_short(self.large_example)}”; read the column as category to count them."
+            )
+        if self.inexact:
+            holds = "row holds a value" if self.inexact == 1 else "rows hold values"
+            notes.append(
+                f"{self.inexact:,} {holds} with more digits than a number can keep, such as "
+                f"“{_short(self.inexact_example)}”; values that differ in their last digits may count as one (read the "
+                "column as category to keep them apart)."
+            )
         if self.spaced:
             was = "row had" if self.spaced == 1 else "rows had"
             notes.append(f"{self.spaced:,} {was} spaces before or after the value; they do not count.")
@@ -553,6 +593,11 @@ def _ahead(pieces: Iterator[_Piece], number: int = 3) -> Generator[_Piece]:
 
 def _rows(number: int) -> str:
     return f"{number:,} row was" if number == 1 else f"{number:,} rows were"
+
+
+def _first(cells: pa.Array, marked: BoolArray) -> str:
+    """Text of the first marked cell."""
+    return str(cells[int(np.flatnonzero(marked)[0])].as_py())
 
 
 def _short(text: str) -> str:

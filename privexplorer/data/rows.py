@@ -147,6 +147,7 @@ class _Taken:
     places: dict[str, int] = field(default_factory=dict)
     missing: int = 0
     unreadable: int = 0
+    inexact: int = 0
     example: str = ""
     first: int = 0
     """Record, counted from 1, that first lacks a value."""
@@ -165,6 +166,8 @@ class _Taken:
         if self.numeric and arrow.is_numeric(values.type):
             found = arrow.floats(values, decimal)
             self.missing += int((~np.isfinite(found)).sum())
+            long = arrow.inexact(values, found)
+            self.inexact += 0 if long is None else int(long.sum())
             self.parts.append(np.where(np.isfinite(found), found, np.nan))
             return
         coded = values.dictionary_encode(null_encoding="encode")
@@ -176,6 +179,8 @@ class _Taken:
         if self.numeric:
             numbers = arrow.floats(cells, decimal)
             bad = ~gone & ~np.isfinite(numbers)
+            long = arrow.inexact(cells, numbers)
+            self.inexact += 0 if long is None else int(weights[long].sum())
             if bad.any():
                 self.example = self.example or str(cells[int(np.flatnonzero(bad)[0])].as_py())
                 self.unreadable += int(weights[bad].sum())
@@ -217,6 +222,13 @@ def _joined(source: Source, layout: Layout, taken: Sequence[_Taken], ragged: Rag
         was = "was" if lost == 1 else "were"
         why = "; ".join(words for column in taken for words in column.notes())
         notes.append(f"{lost:,} of {rows:,} rows {was} left out for lacking a value: {why}.")
+    for column in taken:
+        if column.inexact:
+            holds = "value has" if column.inexact == 1 else "values have"
+            notes.append(
+                f"{column.inexact:,} {holds} more digits in “{column.info.name}” than a number can keep; values that "
+                "differ in their last digits may be one here."
+            )
     if ragged.count:
         was = "row was" if ragged.count == 1 else "rows were"
         notes.append(

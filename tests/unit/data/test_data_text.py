@@ -6,6 +6,7 @@ import gzip
 import random
 import re
 from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -277,6 +278,70 @@ def test_large_whole_numbers_stay_exact():
     found = counts("v,w\n9007199254740993,a\n9007199254740992,a\n9007199254740993,a\n", "v")
     assert found.kind == "count"
     assert found.top(2) == [("9007199254740993", 2), ("9007199254740992", 1)]
+
+
+_TWENTY = [f"123456789012345{i % 490:05d}" for i in range(2000)]
+
+
+@pytest.mark.parametrize(
+    ("cells", "distinct"),
+    [
+        ([*_TWENTY, "5"], 491),
+        (_TWENTY, 490),
+        ([*(str(2**53 + i) for i in range(10)), "0.5"], 11),
+        ([*(str(12345678901234560 + i) for i in range(3)), "-1"], 4),
+        (["12345678901234567890.1", "12345678901234567890.2", "1.5"], 3),
+        (["18446744073709551615", "18446744073709551614", "-2"], 3),
+        ([str(-(2**60) - i) for i in range(3)], 3),
+    ],
+)
+@pytest.mark.parametrize("other", ["", ",w"])
+def test_long_numbers_are_never_merged_unsaid(cells, distinct, other):
+    text = f"v{other}\n" + "".join(f"{cell}{other}\n" for cell in 2 * cells)
+    found = counts(text, "v")
+    assert found.kind in ("category", "count")
+    assert (found.n, found.distinct) == (2 * len(cells), distinct)
+    assert set(found.values) == set(cells)
+    if found.kind == "category" and len(set(cells)) < 100:
+        assert "has more digits than a number can keep, so the values are compared as texts." in found.notes[0]
+    told = counts(text, "v", kind="number")
+    assert told.kind == "number"
+    assert told.distinct < distinct
+    lost = 2 * sum(Decimal(cell) != Decimal(float(cell)) and len(cell.rstrip("0")) > 15 for cell in cells)
+    assert f"{lost:,} rows hold values with more digits than a number can keep" in told.notes[0]
+    assert "as category to keep them apart" in told.notes[0]
+    column = read_column(Source.from_bytes("t.csv", text.encode()), TableColumn(column="v", kind="number"))
+    assert column.notes == told.notes
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["1e300", "1.5E+20", "-2.2250738585072014e-308", "0.5"],  # as doubles are written
+        ["0.1234567890123456", "-0.00012345678901234567", "123456789.12345678", "1.7976931348623157e+308"],
+        ["12345678901234500000000", "9007199254740992", "18014398509481984", "-0.5"],  # nothing can be confused
+    ],
+)
+def test_numbers_that_lose_nothing_stay_numbers(cells):
+    found = counts("v,w\n" + "".join(f"{cell},a\n" for cell in 3 * cells), "v")
+    assert (found.kind, found.distinct) == ("number", len(cells))
+    assert not any("digits" in note for note in found.notes)
+
+
+def test_long_fractions_are_numbers_and_it_is_said():
+    found = counts("v,w\n" + "0.1234567890123456781,a\n0.1234567890123456782,a\n0.5,a\n", "v")
+    assert (found.kind, found.distinct) == ("number", 2)
+    assert found.notes[0].startswith("2 rows hold values with more digits than a number can keep, such as “0.12345678")
+
+
+def test_counts_are_exact_up_to_what_they_hold():
+    top = 2**63 - 1
+    found = counts(f"v,w\n{top},a\n{top - 1},a\n3.0,a\n{top + 1},a\n{10**30},b\nx,b\n", "v", kind="count")
+    assert dict(found.top(9)) == {"3": 1, str(top): 1, str(top - 1): 1}
+    assert found.dropped.unreadable == 3
+    assert found.notes[0] == "1 row was left out for not being a count, such as “x”."
+    assert found.notes[1].startswith(f"2 rows were left out for holding too large a whole number, such as “{top + 1}”")
+    assert "as category" in found.notes[1]
 
 
 def test_a_guess_that_turns_out_wrong_is_given_up():

@@ -82,3 +82,14 @@ def test_texts_are_not_numbers() -> None:
     rows = read_rows(table, TableChoice(data=table.digest), ["name"])
     with pytest.raises(DataError, match="numbers are needed"):
         rows.number("name")
+
+
+@pytest.mark.parametrize("last", ["0.5", "3"])
+def test_numbers_that_lose_digits_are_said(last: str) -> None:
+    cells = ["9007199254740993", "9007199254740992", "9007199254740993", last]
+    source = Source.from_bytes("t.csv", ("v,w\n" + "".join(f"{cell},1\n" for cell in cells)).encode())
+    table = read_rows(source, TableChoice(), ["v", "w"])
+    assert table.notes == (
+        "2 values have more digits in “v” than a number can keep; values that differ in their last digits may be one "
+        "here.",
+    )
