@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from privexplorer.data import source as files
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from privexplorer.data.layout import Layout
 
 _BATCH = 65_536
+_DIGITS = 15  # floats tell exact numbers of so many digits apart
 
 
 def sample(source: Source, options: ReadOptions) -> Sample:
@@ -98,12 +100,20 @@ def _plain(column: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(kind):
         return _plain(column.cast(kind.value_type))
     if pa.types.is_decimal(kind):
-        return column.cast(pa.float64())
+        return column.cast(pa.float64()) if kind.precision <= _DIGITS else _decimals(column)
     if pa.types.is_uint64(kind):
         return column.cast(pa.string())
     if pa.types.is_integer(kind):
         return column.cast(pa.int64())
     return as_doubles(column) if pa.types.is_floating(kind) else as_text(column)
+
+
+def _decimals(column: pa.Array) -> pa.Array:
+    """Write exact numbers out, without zeros at the end of a fraction: a float would not hold all their digits."""
+    texts = column.cast(pa.string())
+    if column.type.scale <= 0:
+        return texts
+    return pc.replace_substring_regex(pc.replace_substring_regex(texts, r"(\.\d*?)0+$", r"\1"), r"\.$", "")
 
 
 def _shown(column: pa.Array) -> list[str]:

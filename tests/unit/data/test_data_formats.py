@@ -7,6 +7,7 @@ from __future__ import annotations
 import datetime as dt
 import gzip
 import io
+from decimal import Decimal
 
 import numpy as np
 import openpyxl
@@ -141,6 +142,32 @@ def test_parquet_types():
             read_counts(source, TableColumn(column=column))
     with pytest.raises(ValueError, match="no value"):
         read_counts(source, TableColumn(column="empty"))
+
+
+def test_long_numbers_of_parquet_stay_apart():
+    exact = ["12345678901234567890.1", "12345678901234567890.2", "1.5"]
+    table = pa.table(
+        {
+            "unsigned": pa.array([2**64 - 1, 2**64 - 2, 2**64 - 3] * 2, pa.uint64()),
+            "negative": pa.array([-(2**60), -(2**60) - 1, -(2**60) - 2] * 2),
+            "decimal": pa.array([Decimal(text) for text in exact] * 2, pa.decimal128(38, 10)),
+            "whole": pa.array([Decimal(10**25 + i) for i in (1, 2, 3)] * 2, pa.decimal128(30, 0)),
+            "some": pa.array([2**62 + 1, 2**62 + 2, -1, None, 2**63 - 1, 2**63 - 2]),
+        }
+    )
+    out = io.BytesIO()
+    pq.write_table(table, out)
+    source = Source.from_bytes("t.parquet", out.getvalue())
+    for column, lost in {"unsigned": 6, "negative": 4, "decimal": 4, "whole": 6, "some": 4}.items():
+        values = {str(value) for value in table[column].to_pylist() if value is not None}
+        values = set(exact) if column == "decimal" else values
+        for kind in ("auto", "category"):
+            found = read_counts(source, TableColumn(column=column, kind=kind))
+            assert (found.kind, set(found.values)) == ("category", values), column
+        told = read_counts(source, TableColumn(column=column, kind="number"))
+        assert told.distinct < len(values)
+        assert any(note.startswith(f"{lost} rows hold values with more digits") for note in told.notes), told.notes
+    assert read_counts(source, TableColumn(column="some", kind="count")).distinct == 4
 
 
 def test_parquet_with_two_columns_of_one_name():
