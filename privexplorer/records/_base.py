@@ -146,7 +146,7 @@ def field(
         Link name of the table, and the field beside this one that names a column: where that holds texts, the form
         lists them.
     below : str, optional
-        Sentence that follows the refusal of a number below the bounds, where the reason is worth knowing.
+        Words that the refusal of a number below the bounds gives in brackets, where the reason is worth knowing.
     advanced : bool
         The form shows it in the closed part "More options".
     **bounds

@@ -185,7 +185,7 @@ def sentence(cls: type[Record], error: Mapping[str, Any], where: str) -> str:
         return f"{title} must have {amount}; {says(where, got)}."
     if kind == "string_pattern_mismatch":
         return f"{title} must be written as its help says{in_brackets(info.description)}; {says(where, got)}."
-    return f"{title} must be {rule(leaf(info))}; {says(where, got)}.{reason(info, got)}"
+    return f"{title} must be {rule(leaf(info))}{reason(info, got)}; {says(where, got)}."
 
 
 def reason(info: FieldInfo, got: Any) -> str:
@@ -194,7 +194,7 @@ def reason(info: FieldInfo, got: Any) -> str:
     if not words or low is None:
         return ""
     try:
-        return f" {words}" if float(got) <= low else ""
+        return f" ({words})" if float(got) <= low else ""
     except (TypeError, ValueError):
         return ""
 

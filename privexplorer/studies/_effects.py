@@ -51,7 +51,7 @@ KeepProbability = Annotated[
         json_schema_extra={
             "key": "keep", "group": "Privacy", "scale": "linear", "low": 0.05, "high": 1.0,
             "ends": ["more private", "more accurate"],
-            "below": "At 0 nothing about the private column is released.",
+            "below": "at 0 nothing about the private column is released",
         },
     ),
 ]  # fmt: skip

@@ -56,7 +56,7 @@ class Response(Record):
         ge=1e-3,
         le=20,
         ends=("more private", "more accurate"),
-        below="At 0 the answers say nothing about the true category.",
+        below="at 0 the answers say nothing about the true category",
     )
 
     def mechanism(self) -> RandomisedResponse:
