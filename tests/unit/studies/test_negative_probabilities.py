@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -160,8 +158,7 @@ def test_charts(default):
         draw(study.chart(default, view), compact=True)
 
 
-def test_number_of_people_is_told_to_the_digit_that_is_known():
-    found = [re.search(r"From about ([\d,]+) people", study.run(preset.scenario).shows) for preset in study.presets()]
-    told = [match[1].replace(",", "") for match in found if match]
-    assert told
-    assert all(number[1:] == "0" * (len(number) - 1) for number in told)
+@pytest.mark.parametrize(("keep", "told"), [(0.3, "30,000"), (0.4, "20,000"), (0.7, "3,000")])
+def test_number_of_people_is_told_to_the_digit_that_is_known(keep, told):
+    # sizes are 1.8-fold apart: 31,623 would claim five digits
+    assert f"From about {told} people on" in study.run(NegativeScenario(law=LawA(), keep_probability=keep)).shows
