@@ -163,7 +163,7 @@ def nearest(word: str, known: Iterable[str], count: int = 3) -> list[str]:
     """Return the known names that look most like ``word``."""
     known = sorted(set(known))
     close = difflib.get_close_matches(word, known, count, 0.5)
-    return close or [name for name in known if word.lower() in name.lower()][:count] or known[:count]
+    return close or [name for name in known if word and word.lower() in name.lower()][:count]
 
 
 def near(word: str, known: Iterable[str]) -> str:
@@ -173,8 +173,14 @@ def near(word: str, known: Iterable[str]) -> str:
     --------
     >>> near("epsilom", ["epsilon"]), near("n.hig", ["n.high", "m.high"])
     ('the nearest is epsilon', 'the nearest are n.high, m.high')
+    >>> near("zzz", ["epsilon", "seed", "trials", "unit"])
+    'there are, for example, epsilon, seed, trials'
     """
+    known = sorted(set(known))
     found = nearest(word, known)
+    if not found:
+        some = ", for example," if len(known) > 3 else ""
+        return f"there {'is' if len(known) == 1 else 'are'}{some} {', '.join(known[:3])}"
     return f"the nearest {'is' if len(found) == 1 else 'are'} {', '.join(found)}"
 
 

@@ -6,7 +6,7 @@ import json
 from typing import Any, NoReturn
 
 from privexplorer.errors import ParameterError
-from privexplorer.records import Scenario, nearest, validated
+from privexplorer.records import Scenario, near, validated
 from privexplorer.report.table import columns_of, rows_of
 from privexplorer.studies import study as find
 from privexplorer.studies.base import Study, provenance
@@ -77,8 +77,7 @@ def read_scenario_json(text: str) -> tuple[Study[Any], Scenario]:
         )
     for name in data:
         if name not in KNOWN:
-            near = ", ".join(nearest(name, KNOWN)[:3])
-            raise ParameterError(f"The file has an entry “{name[:60]}” that is not known; the nearest are {near}.")
+            raise ParameterError(f"The file has an entry “{name[:60]}” that is not known; {near(name, KNOWN)}.")
     schema = data.get("schema", SCHEMA)
     if isinstance(schema, bool) or schema != SCHEMA:
         raise ParameterError(

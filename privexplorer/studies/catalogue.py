@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from privexplorer.errors import ParameterError
-from privexplorer.records import nearest
+from privexplorer.records import near
 from privexplorer.studies.base import Study
 
 ORDER = (
@@ -59,6 +59,5 @@ def study(name: str) -> Study[Any]:
     """
     known = catalogue()
     if name not in known:
-        near = ", ".join(nearest(name, known))
-        raise ParameterError(f"There is no study called “{name[:60]}”; the nearest are {near}.")
+        raise ParameterError(f"There is no study called “{name[:60]}”; {near(name, known)}.")
     return known[name]

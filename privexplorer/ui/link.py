@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from privexplorer.records import Record, Scenario, dump, leaves, nearest, salvage, settings
+from privexplorer.records import Record, Scenario, dump, leaves, near, salvage, settings
 from privexplorer.studies.base import Study, digest
 from privexplorer.ui.form import widget_value
 
@@ -41,8 +41,7 @@ def read(page: str, studies: Mapping[str, Study[Any]]) -> bool:
     wanted = now.get("study", [first])[-1]
     if wanted not in studies:
         notes.append(
-            f"This page has no question called “{wanted[:60]}”; the nearest is {nearest(wanted, studies, 1)[0]}, "
-            f"and {first} is shown."
+            f"This page has no question called “{wanted[:60]}”; {near(wanted, studies)}; {first} is shown."
         )
         wanted = first
     state[f"{page}:study"] = state.setdefault("_held", {})[f"{page}:study"] = wanted

@@ -347,7 +347,7 @@ BAD: dict[str, tuple[list[str], str]] = {
         [*RUN, "--data", "people.csv", "--set", "dist=empirical", "--set", "dist.empirical.table.data=iris"],
         "“--data” and “table.data” name two tables; leave one of them out.",
     ),
-    "long name of a study": (["run", LONG], f"There is no study called “{LONG[:60]}”; the nearest are"),
+    "long name of a study": (["run", LONG], f"There is no study called “{LONG[:60]}”; there are, for example,"),
     "long name of a scenario": (["run", f"{LONG}.json"], f"“…{LONG[:54]}.json” cannot be opened (File name too long)"),
     "long name of an output": (
         ["run", "twins", "--out", f"{LONG}.csv"],

@@ -19,6 +19,6 @@ def test_a_difference_that_is_not_noise_is_named() -> None:
     assert "Most of that difference is not noise" in said
 
 
-@pytest.mark.parametrize("settings", [{}, {"estimators": ("plug-in",)}])
+@pytest.mark.parametrize("settings", [{}, {"estimators": [{"kind": "plug-in"}]}])
 def test_nothing_is_named_where_both_are_alike(settings: dict[str, object]) -> None:
     assert "that difference" not in words(**settings)
