@@ -219,7 +219,10 @@ def _decoder(encoding: str, head: bytes) -> Any:
 
 @dataclass(frozen=True)
 class _Facts:
-    """Encoding, whether a UTF-8 mark leads, number of line ends, bytes of the longest line (if it is a long one)."""
+    """Encoding, whether a UTF-8 mark leads, number of lines, bytes of the longest line (if it is a long one).
+
+    Blank lines at either end of the file do not count as lines.
+    """
 
     encoding: str
     marked: bool
@@ -236,11 +239,18 @@ def _look_through(source: Source, wanted: str) -> _Facts:
     if wanted == "auto":
         encoding = "utf-16" if _utf16(head[:4096]) else "utf-8"
     decoder = _decoder(encoding, head[:4096])
-    lines, longest, run, other, piece = 0, 0, 0, 0, head
-    valid = True
+    lines, blank, longest, run, other, piece = 0, 0, 0, 0, 0, head
+    blanks = b"\r\n\0" if encoding == "utf-16" else b"\r\n"
+    valid, started = True, False
     while piece:
         end = b"\n" if b"\n" in piece else b"\r"
-        lines += int(np.count_nonzero(np.frombuffer(piece, np.uint8) == end[0]))
+        count = int(np.count_nonzero(np.frombuffer(piece, np.uint8) == end[0]))
+        body = len(piece.rstrip(blanks))
+        if body and not started:
+            started, count = True, count - piece[: len(piece) - len(piece.lstrip(blanks))].count(end)
+        if started:
+            lines += count
+            blank = piece.count(end, body) + (0 if body else blank)
         run += piece.find(end) if end in piece else len(piece)
         longest = max(longest, run)
         if end in piece:
@@ -279,7 +289,7 @@ def _look_through(source: Source, wanted: str) -> _Facts:
     start = head if encoding != "utf-16" else _decoder(encoding, head[:4096]).decode(head).encode()
     if len(start) - len(start.translate(None, _CONTROLS)) > 0.01 * len(start):
         raise DataError(f"“{source.name}” is not a text table (it contains control characters); save it as CSV.")
-    return _Facts(encoding, marked and encoding == "utf-8", lines, longest)
+    return _Facts(encoding, marked and encoding == "utf-8", lines - blank + int(started), longest)
 
 
 def _utf8(source: Source, encoding: str) -> Iterator[bytes]:
@@ -296,32 +306,42 @@ def _utf8(source: Source, encoding: str) -> Iterator[bytes]:
         yield decoder.decode(piece).encode()
 
 
+def _without_blank_ends(pieces: Iterator[bytes], last: bytes) -> Iterator[bytes]:
+    """Leave out line ends at the start and, however many they are, at the end; then give the last bytes.
+
+    Line ends are held back until something follows them; very many are known by their number only.
+    """
+    held, lines, started = b"", 0, False
+    for piece in pieces:
+        text = piece if started else piece.lstrip(b"\r\n")
+        started = started or bool(text)
+        body = text.rstrip(b"\r\n")
+        if body:
+            for start in range(0, lines, PIECE):
+                yield b"\n" * min(PIECE, lines - start)
+            yield held + body
+            held, lines = b"", 0
+        held += text[len(body) :]
+        if len(held) > PIECE:
+            whole = held.removesuffix(b"\r")  # its second half may follow
+            lines += whole.count(b"\n") + whole.count(b"\r") - whole.count(b"\r\n")
+            held = held[len(whole) :]
+    yield last
+
+
 class _Feed:
     """What the parser reads from: no blank lines at either end, and a last row that shows the end was reached."""
 
     closed = False
 
     def __init__(self, pieces: Iterator[bytes], last_row: str) -> None:
-        self._pieces, self._last_row = pieces, last_row.encode()
-        self._buffer, self._newlines = bytearray(), b""
-        self._started = self._ended = False
+        self._pieces = _without_blank_ends(pieces, b"\n" + last_row.encode() + b"\n")
+        self._buffer = bytearray()
 
     def read(self, size: int) -> bytes:
         """Give the next bytes."""
-        while len(self._buffer) < size and not self._ended:
-            piece = next(self._pieces, None)
-            if piece is None:
-                self._ended = True
-                self._buffer += b"\n" + self._last_row + b"\n"
-                break
-            if not self._started:
-                piece = piece.lstrip(b"\r\n")
-                self._started = bool(piece)
-            body = piece.rstrip(b"\r\n")
-            if body or len(self._newlines) > PIECE:
-                self._buffer += self._newlines + body
-                self._newlines = b""
-            self._newlines += piece[len(body) :]
+        while len(self._buffer) < size and (piece := next(self._pieces, None)) is not None:
+            self._buffer += piece
         with memoryview(self._buffer) as view:
             out = bytes(view[:size])
         del self._buffer[:size]
@@ -351,8 +371,8 @@ def _first_part(source: Source, encoding: str) -> tuple[str, bool]:
     """Text of the first part of the file, cut at a line end, and whether that is all of it."""
     parts, size, whole = [], 0, True
     for piece in _utf8(source, encoding):
-        parts.append(piece)
-        size += len(piece)
+        parts.append(piece if size else piece.lstrip(b"\r\n"))
+        size += len(parts[-1])
         if size > _SAMPLE_BYTES:
             whole = False
             break

@@ -407,6 +407,37 @@ def test_blank_lines_of_a_single_column_are_missing_records_but_not_at_the_end()
     assert counts("v,w\n\nx,1\n\n\ny,2\n\n\n\n", "v", header="yes").dropped.total == 0
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("piece", [8, 9, 64, 2**18])
+@pytest.mark.parametrize("quoted", [False, True])
+@pytest.mark.parametrize("more", ["", ",1"])
+def test_blank_lines_count_the_same_whatever_the_pieces(end, piece, quoted, more, monkeypatch):
+    """Three hundred and one rows, forty blank lines amid them, and as many as one likes around them."""
+    monkeypatch.setattr(_text, "PIECE", piece)
+    rows = [f"w{i % 60}{more}" for i in range(300)]
+    rows[10:10] = [f'"q"{more}' if quoted else f"w7{more}"]
+    rows[150:150] = [""] * 40
+    column = TableColumn(column="v", read=ReadOptions(header="yes"))
+    for before, after in ((0, 0), (0, 1), (3, 2), (0, 1000)):
+        head = f"v{',w' if more else ''}"
+        text = end * before + end.join([head, *rows]) + end * after
+        source = Source.from_bytes("a.csv", text.encode())
+        found, layout_rows = read_counts(source, column), inspect(source, column.read).rows
+        assert (found.n, found.dropped.missing, found.dropped.ragged) == (301, 0 if more else 40, 0)
+        assert layout_rows == 301 + found.dropped.missing
+        assert read_column(source, column).dropped == found.dropped
+
+
+def test_a_long_tail_of_blank_lines_is_no_row():
+    text = "v\n" + "x\ny\n" * 20 + "\r\n" * 700_000
+    source = Source.from_bytes("a.csv", text.encode())
+    found = read_counts(source, TableColumn(column="v"))
+    assert (found.n, found.dropped.total, inspect(source).rows) == (40, 0, 40)
+    amid = Source.from_bytes("b.csv", (text + "z\n").encode())
+    found = read_counts(amid, TableColumn(column="v"))
+    assert (found.n, found.dropped.missing, inspect(amid).rows) == (41, 700_000, 700_041)
+
+
 def test_a_path_is_streamed_and_watched(tmp_path: Path):
     path = tmp_path / "a.csv"
     path.write_bytes(b"a,b\n1,x\n2,y\n")
