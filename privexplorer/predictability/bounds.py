@@ -503,7 +503,7 @@ def _notes(summary: MomentSummary, r: FloatArray, size: AttackSize) -> tuple[str
 
 
 def _listed(names: list[str]) -> str:
-    shown = ", ".join(f"'{name}'" for name in names[:3])
+    shown = ", ".join(name if '"' in name else f"'{name}'" for name in names[:3])
     return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
 
 

@@ -7,6 +7,7 @@ fraction and loss come later and cost nothing.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -349,6 +350,40 @@ def realised(value: float, error: float, gain: float, whose: str) -> str:
     return f"realises {text} {wide}% {whose}"
 
 
+def in_quotes(question: str, most: int = 200) -> str:
+    r"""Put a question between quotation marks, its texts without theirs; or in none, if a text holds one itself.
+
+    Examples
+    --------
+    >>> print(in_quotes('ward = "east"'), in_quotes(r'town = "West \"Old\""'), in_quotes("smoker", 4), sep="; ")
+    “ward = east”; town = West "Old"; “smo…”
+    """
+    told = _TEXT.sub(lambda found: re.sub(r"\\(.)", r"\1", found[1]), question)
+    told = told if len(told) <= most else told[: most - 1] + "…"
+    return told if '"' in told else f"“{told}”"
+
+
+_TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
+
+
+def in_tex(numbers: str) -> str:
+    r"""Write the powers of ten that a formula's numbers were rounded to as TeX does, or in full up to a million.
+
+    Examples
+    --------
+    >>> print(in_tex(r"\nu=3.81e+04,\ 2.007e-07"))
+    \nu=38{,}100,\ 2.007\times10^{-7}
+    """
+
+    def written(found: re.Match[str]) -> str:
+        power = int(found[2])
+        if 0 <= power < 6:
+            return f"{float(found[0]):,.0f}".replace(",", "{,}")
+        return rf"{found[1]}\times10^{{{power}}}"
+
+    return re.sub(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]\d+)", written, numbers)
+
+
 def marks_stand(leaked: int, compromised: float, people: int) -> str:
     """Say at which leak the simulated marks stand, where that is not the visitor's.
 
@@ -379,6 +414,8 @@ __all__ = [
     "Summed",
     "ask",
     "group_words",
+    "in_quotes",
+    "in_tex",
     "leak_warning",
     "log_loss_problem",
     "marks_stand",

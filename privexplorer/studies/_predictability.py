@@ -446,8 +446,8 @@ GAUSSIAN_ONLY = (
     "For noise that is not Gaussian an attacker who knows its shape can do a little better than the value shown."
 )
 ABOUT_GROUPS = (
-    "Differential privacy limits what one record changes. It does not limit what a release tells about people as a "
-    "group, which is what γ measures; neither implies the other."
+    "Differential privacy limits what one record changes; for a group of k people it gives kε, no limit for a large "
+    "group. What a release tells about people as a group is what γ measures; neither implies the other."
 )
 SHARED_NOISE = (
     "All leaked records see the same one draw of noise, so it counts ν times in the formula; the paper prints it once, "

@@ -658,3 +658,38 @@ def test_the_page_says_what_differential_privacy_gives_one_record_and_a_group(de
 def test_a_groups_limit_is_lost_by_its_delta_too() -> None:
     assert group_words(0.1, 1e-6, 12) == "kε = 1.2 (δ = 2×10⁻⁵)"
     assert group_words(0.01, 0.01, 100) == "only kε = 1.0, which is no limit"
+
+
+def test_an_error_that_rounds_to_itself_stays() -> None:
+    weak = STUDY.run(PredictabilityScenario(noise=pr.Isotropic(std=500.0), trials=16))
+    assert "stays at **2.17\u00a0percentage points**" in weak.shows
+    assert "stays at 2.17\u00a0percentage points;" in weak.takeaway
+    assert "falls from" not in weak.shows + weak.takeaway
+
+
+def test_percentage_points_are_written_out_at_first(default: Any) -> None:
+    first = default.shows.index("pp")
+    assert "\u00a0percentage points (pp) to **" in default.shows
+    assert default.shows.index("percentage points (pp") == first - len("percentage points (")
+    assert default.cards[0].help.endswith("pp are percentage points.")
+    numeric = STUDY.run(PredictabilityScenario(question=NumberQuestion(), trials=16))
+    assert "percentage points" not in numeric.shows + numeric.cards[0].help
+
+
+@pytest.mark.parametrize(
+    ("value", "told"), [("east", "“ward = east”"), ('West "Old"', 'ward = West "Old"'), ("east\\", "“ward = east\\”")]
+)
+def test_no_quotation_marks_stand_inside_others(value: str, told: str) -> None:
+    result = STUDY.run(PredictabilityScenario(question=OneCondition(column="ward", value=value), trials=16))
+    assert STUDY.chart(result, "noise").title == f"How much easier {told} gets: γ"
+    assert f"error about {told} for" in result.cards[0].help
+    notes = " ".join(note.text for note in result.notes)
+    assert "'ward" not in notes
+
+
+def test_the_numbers_of_formulas_have_no_computers_powers(default: Any) -> None:
+    large = STUDY.run(PredictabilityScenario(data=Clinic(people=20_000), compromised=0.7, trials=16))
+    assert r"\nu=46{,}670" in large.formulas[0].numbers
+    for one in (*large.formulas, *default.formulas):
+        assert not re.search(r"\de[+-]\d", one.numbers), one.numbers
+    assert any(r"\times10^{-" in one.numbers for one in large.formulas)
