@@ -18,6 +18,7 @@ from privexplorer.data import Tables
 from privexplorer.errors import DataError, ParameterError, PrivExplorerError
 from privexplorer.privacy.mechanisms.gaussian import gaussian_delta
 from privexplorer.records import Number, Record, field
+from privexplorer.studies._picked import picked_order
 from privexplorer.studies._predictability import AnyData, OwnTable, People, read_people
 from privexplorer.studies.words import listed, percent
 
@@ -524,13 +525,57 @@ class StickyDraws(Leak):
         return pr.StickyStrata(draws=draws, column=self.column, restart=self.restart).process(records, table)
 
 
+class PickedPeople(Leak):
+    """People picked by hand: those who meet a condition first, in table order, then the others."""
+
+    kind: Literal["adversary"] = "adversary"
+    title: ClassVar[str] = "Picked by hand"
+    formula: ClassVar[str] = pr.Adversary.formula
+    source: ClassVar[str] = pr.Adversary.source
+    column: ColumnName = column_field("smoker", "Picks first those whose", "A column.", "column")
+    sign: Sign = field("=", "compares so", "How it is compared.", key="sign", titles=SIGNS, fresh=(">", "="))
+    value: TextValue = field("1", "with", VALUE_HELP, key="value", fresh=("", ""), value_of=("data", "column"))
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The column."""
+        return (self.column,)
+
+    def process(self, records: int, draws: int, table: pr.Table) -> pr.Process:
+        """Return the process, people in the order in which they are picked; the first ones are a smaller leak."""
+        liked = compared(table, self.column, self.sign, self.value).evaluate(table)
+        return pr.FixedProcess(records, picked_order(liked)[: records - 1])
+
+
+class EverybodyButOne(Leak):
+    """The worst case of differential privacy: everybody but one person is known."""
+
+    kind: Literal["all-but-one"] = "all-but-one"
+    title: ClassVar[str] = pr.AllButOne.title
+    formula: ClassVar[str] = pr.AllButOne.formula
+    source: ClassVar[str] = pr.AllButOne.source
+
+    def process(self, records: int, draws: int, table: pr.Table) -> pr.Process:
+        """Return the process."""
+        return pr.AllButOneProcess(records)
+
+
 LeakChoice: TypeAlias = Annotated[LeakedShard | LeakedDraws | BiasedDraws | StickyDraws, Field(discriminator="kind")]
 """What a select box of attackers lists."""
+AnyLeakChoice: TypeAlias = Annotated[
+    LeakedShard | LeakedDraws | BiasedDraws | StickyDraws | PickedPeople | EverybodyButOne,
+    Field(discriminator="kind"),
+]
+"""The same with leaks to which no large-sample theory applies."""
+UNTHEORIED = (PickedPeople, EverybodyButOne)
+"""Leaks to which no large-sample theory applies."""
 
 
 def size_of(leak: Leak, compromised: float, people: int) -> pr.AttackSize:
     """Return effective size and noise multiplier at a compromised fraction."""
-    if isinstance(leak, LeakedShard):
+    if isinstance(leak, EverybodyButOne):
+        return pr.shard_size(1.0 - 1.0 / people, people)
+    if isinstance(leak, LeakedShard | PickedPeople):  # an attacker who picks treats its records as a shard
         return pr.shard_size(compromised, people)
     return pr.sample_attack_size(max(2.0, compromised * people))
 
@@ -661,13 +706,17 @@ __all__ = [
     "NUMERIC",
     "SIGNS",
     "TYPED_HINT",
+    "UNTHEORIED",
+    "AnyLeakChoice",
     "BiasedDraws",
+    "EverybodyButOne",
     "Leak",
     "LeakChoice",
     "LeakedDraws",
     "LeakedShard",
     "NumberQuestion",
     "OneCondition",
+    "PickedPeople",
     "Published",
     "PublishedChoice",
     "PublishedCount",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -14,9 +14,11 @@ from pydantic import Field
 from privexplorer import predictability as pr
 from privexplorer.arrays import FloatArray
 from privexplorer.data import Tables
+from privexplorer.errors import UnsupportedCombination
 from privexplorer.records import Scenario, Seed, Trials, field
 from privexplorer.studies import _leaks as leaking
-from privexplorer.studies._asking import Asked, in_quotes, in_tex, log_loss_problem, marks_stand, realised, summed
+from privexplorer.studies import _picked as picking
+from privexplorer.studies._asking import Asked, Summed, log_loss_problem, marks_stand, realised, summed
 from privexplorer.studies._predictability import (
     ABOUT_GROUPS,
     ASKED_BY_ANY_LEAK,
@@ -36,7 +38,9 @@ from privexplorer.studies._predictability import (
 )
 from privexplorer.studies._release_choices import (
     ANY,
-    LeakChoice,
+    UNTHEORIED,
+    AnyLeakChoice,
+    EverybodyButOne,
     LeakedShard,
     OneCondition,
     PublishedChoice,
@@ -110,7 +114,7 @@ class PredictabilityScenario(Scenario):
             "least": "The one that gains least",
         },
     )  # fmt: skip
-    leak: LeakChoice = field(
+    leak: AnyLeakChoice = field(
         LeakedShard(), "What has leaked", "How the attacker came by its records.", key="leak", group="Attacker",
         discriminator="kind",
     )  # fmt: skip
@@ -245,6 +249,10 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         asked, people, fitted, queries = found.asked, found.people, found.fitted, found.queries
         height, m = 1 + queries.width + fitted.width, fitted.width
         reason = fitted.attack_reason() or ""
+        if isinstance(scenario.leak, UNTHEORIED):
+            if reason:
+                raise UnsupportedCombination(f"{reason} {picking.NEITHER}")
+            return Prepared(asked, self.one_leak(scenario, found), "")
         if isinstance(scenario.leak, StickyDraws):
             reason = "The simulated attacker who walks over groups is drawn where attackers are compared."
         elif height > leaking.ROW_LIMIT + 1 or leaking.work(people.n, height) > leaking.PRODUCT_LIMIT * 4:
@@ -266,6 +274,20 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         )
         return Prepared(asked, leaks, "")
 
+    def one_leak(self, scenario: PredictabilityScenario, found: Summed) -> leaking.Leaks:
+        """Lay out the one leak of an attacker who picks, or the leaks of one who knows everybody but one."""
+        n, table = found.people.n, found.people.table
+        return leaking.prepare_leaks(
+            table,
+            found.queries.evaluate(table),
+            found.asked.summary,
+            found.fitted,
+            scenario.leak.process(n, n - 1, table),
+            leaking.leak_counts(FRACTIONS, n, found.fitted.width, True),
+            scenario.seed,
+            1,
+        )
+
     def block_trials(self, scenario: PredictabilityScenario) -> int:
         """Return the attacks of a block: fewer for more people, four for a table of unknown length."""
         people = getattr(scenario.data, "people", None if isinstance(scenario.data, OwnTable) else 20)
@@ -273,7 +295,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
 
     def blocks(self, scenario: PredictabilityScenario) -> int:
         """Return the number of blocks."""
-        if isinstance(scenario.leak, StickyDraws):
+        if isinstance(scenario.leak, (StickyDraws, *UNTHEORIED)):
             return 0
         return blocks_for(scenario.trials, self.block_trials(scenario))
 
@@ -286,6 +308,8 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
     def assemble(self, scenario: PredictabilityScenario, prepared: Prepared, parts: Sequence[FloatArray]) -> Result:
         """Work out the curves for the present noise and leak, and tell them."""
         asked = prepared.asked
+        if prepared.leaks is not None and isinstance(asked.leak, UNTHEORIED):
+            return self.told_exactly(scenario, asked, prepared.leaks)
         check_leaked(scenario.compromised, asked.n, isinstance(asked.leak, LeakedShard))
         moment = self.moment(scenario, asked)
         one = asked.summary.select(queries=[moment.place])
@@ -325,13 +349,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         attacks: leaking.Attacks | None,
     ) -> list[Row]:
         """Curves against the noise on the published numbers."""
-        d = moment.law.covariance.shape[0]
-        shape = moment.law.covariance / moment.std**2 if moment.std > 0 else np.eye(d)
-        low = 0.05 * asked.spread / math.sqrt(moment.size.noise_multiplier)
-        high = 4.0 * asked.spread
-        if moment.std > 0:
-            low, high = min(low, moment.std / 2), max(high, 2 * moment.std)
-        stds = np.geomspace(low, high, NOISE_POINTS)
+        stds, shape = noises_shown(asked, moment)
         sweep = pr.noise_sweep(
             one,
             moment.size,
@@ -402,6 +420,118 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         shares = np.stack([moment.rho2, moment.r2][: len(values)])
         return [Row(name, np.array(values), shares[:, place]) for place, name in enumerate(asked.names)]
 
+    def told_exactly(self, scenario: PredictabilityScenario, asked: Asked, leaks: leaking.Leaks) -> Result:
+        """Tell what an attacker gains to whom no theory applies, worked out exactly for the one leak."""
+        is_one, n = isinstance(asked.leak, EverybodyButOne), asked.n
+        if not is_one:
+            check_leaked(scenario.compromised, n)
+        moment = self.moment(scenario, asked)
+        mine = round(scenario.compromised * n)
+        now, sums = picking.exact_sums(leaks, np.union1d(leaks.counts, [mine]).astype(np.int64))
+        here = 0 if is_one else int(np.searchsorted(now.counts, mine))
+        law, (stds, shape) = moment.law.covariance, noises_shown(asked, moment)
+        pair = np.stack([np.zeros_like(law), law])
+        shares = np.zeros((2, len(asked.names)))
+        for place in range(len(asked.names)):
+            found = picking.gains_of(now, sums, np.array([here, here]), pair, scenario.loss)(place)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                shares[:, place] = np.where(found.before > 0, 1.0 - found.after / found.before, 0.0)
+        place = shown_place(scenario.shown, shares[1])
+        of = np.concatenate([[here], np.full(stds.size, here), np.arange(now.counts.size)])
+        noises = np.concatenate(
+            [pair[1:], np.square(stds)[:, None, None] * shape, np.repeat(pair[1:], now.counts.size, axis=0)]
+        )
+        exact = picking.gains_of(now, sums, of, noises, scenario.loss)(place)
+        values, many = [0.0] if moment.std == 0 else [0.0, moment.std], stds.size + 1
+        frame = laid_out(
+            {
+                "noise": [Row(ATTACKER, stds, exact.drop[1:many])],
+                "fraction": [Row(ATTACKER, now.counts / n, exact.drop[many:])],
+                "questions": [
+                    Row(name, np.array(values), np.maximum(shares[: len(values), at], 0.0))
+                    for at, name in enumerate(asked.names)
+                ],
+            }
+        )
+        gain, start, end = float(exact.drop[0]), float(exact.before[0]), float(exact.after[0])
+        yes_no, name = is_percent(asked, place), asked.names[place]
+        before, after = error_text(start, yes_no), error_text(end, yes_no)
+        _, paid, relative = asked.cost(law)
+        dp, dp_chip, dp_words = asked.differential_privacy(moment.law)
+        if moment.std == 0:
+            paid, relative = "nothing", "exact numbers"
+        about = "the one person who is unknown" if is_one else "the people whose records have not leaked"
+        noise = f"noise of σ = {significant(moment.std, 2)}" if moment.std > 0 else "no noise"
+        known = f"all but one of {n:,} records" if is_one else f"{percent(scenario.compromised)} of {n:,} records"
+        turn = f"{'falls' if end < start else 'rises'} from {before} to" if before != after else "stays at"
+        why = picking.WHY_ONE if is_one else picking.WHY_PICKED
+        notes = [*asked.notes, Note(why, title="No formula applies")]
+        notes += [Note(plain_markdown(text)) for text in moment.law.notes]
+        if is_one and n > picking.MOST_LEFT_OUT:
+            step = math.ceil(n / picking.MOST_LEFT_OUT)
+            notes.append(Note(f"Of so many people one in {step:,} is left out in turn, evenly along the table."))
+        if np.any(shares[: len(values)] < 0):
+            notes.append(Note("Questions whose squared error the release raises for this attacker are drawn at 0%."))
+        return Result(
+            study=self.id,
+            scenario=scenario,
+            frame=frame,
+            cards=(
+                Card("Attacker's error", after, chip_of(f"{before} without"),
+                     f"Typical error about “{name}” for {about}, with and without your release."),
+                Card("Gain γ", significant(gain, 2), "exact, no bound",
+                     "How much this attacker's expected loss falls by your release; below 0 it is misled."),
+                Card("Your price", paid, chip_of(relative), "What the noise does to the published numbers."),
+                Card("Differential privacy", dp, chip_of(dp_chip), ABOUT_GROUPS),
+            ),
+            shows=(
+                f"With **{known} {'known' if is_one else 'picked by hand'}** and {noise} on "
+                f"{plain_markdown(scenario.published.words)}, the attacker's typical error about "
+                f"*{plain_markdown(name)}* for {about} {turn} **{after}**. "
+                f"{price_words(moment.std, paid, relative)} {dp_words}. {NOT_PRIVATE}"
+            ),
+            takeaway=(
+                f"Gain of an attacker to whom no large-sample theory applies, against noise and leak. With {noise} the "
+                f"typical error about {name} {turn} {after}."
+            ),
+            notes=tuple(notes),
+            formulas=picking.formulas(now, sums, place, here, (start, end, gain), scenario.loss, moment.law),
+            assumptions=(why, *((CLIPPED,) if scenario.loss == "log" else ())),
+            extra={"place": place, "names": asked.names, "std": moment.std, "n": n, "point": None},
+        )  # fmt: skip
+
+    def exact_chart(self, result: Result, view: str) -> Chart:
+        """Describe the gain where no theory applies, against noise or compromised fraction."""
+        scenario: Any = result.scenario
+        is_one = isinstance(scenario.leak, EverybodyButOne)
+        rows = self.numbers(result, view)
+        x, y = rows["x"].to_numpy(), rows["y"].to_numpy()
+        unit = "nats" if scenario.loss == "log" else "squared error"
+        here: tuple[float, str] | None
+        if view == "fraction":
+            axis = Axis("compromised fraction α", "linear", 0.0, 1.0, symbol="α")
+            here = None if is_one else (scenario.compromised, f"your α = {scenario.compromised:g}")
+        else:
+            axis = Axis("noise σ on each number", "log", ends=("leaks more", "leaks less"), symbol="σ")
+            std = result.extra["std"]
+            here = (std, f"your σ = {significant(std, 2)}") if std > 0 else None
+        hover = f"this attacker: {{y}} {unit}"
+        mark: Any = (
+            Points("attacker", x, y, ATTACKER, "all but<br>one", hover=hover)
+            if x.size == 1
+            else Line("attacker", x, y, ATTACKER, "this<br>attacker", main=True, markers=view != "noise", hover=hover)
+        )
+        name = result.extra["names"][result.extra["place"]]
+        is_log = bool(np.all(y > 0))
+        return Chart(
+            f"What “{name if len(name) <= 34 else name[:33] + '…'}” gives away: γ of this attacker",
+            f"drop of the {'log loss, nats' if scenario.loss == 'log' else 'squared error'}"
+            f"{', log scale' if is_log else ''}",
+            axis,
+            Axis("gain γ", "log" if is_log else "linear", unit=unit, symbol="γ"),
+            (Panel((mark,), here=here),),
+        )
+
     def told(
         self,
         scenario: PredictabilityScenario,
@@ -431,14 +561,13 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
                 "Error, as printed" if is_printed else "Attacker's error",
                 after,
                 chip_of(f"{before} without"),
-                f"Typical error about {in_quotes(name)} for {among}, with and without your release, for an attacker "
-                "with very many records"
+                f"Typical error about “{name}” for {among}, with and without your release, for an attacker with very "
+                "many records"
                 + (
                     ", if the noise were drawn afresh for every record, as the printed formula counts it."
                     if is_printed
                     else "."
-                )
-                + (" Here pp are percentage points." if yes_no else ""),
+                ),
             ),
             Card(
                 "Predictability γ",
@@ -456,7 +585,8 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         gets = "hardly gets easier" if share < 0.005 else "gets easier"
         words = [
             f"With **{leak}** and {noise} on {plain_markdown(scenario.published.words)}, the question {quoted} {gets}: "
-            f"the attacker's typical error about {asked.target}{counted} {moves_words(before, after, share, free)}."
+            f"the attacker's typical error about {asked.target}{counted} falls from {before} to **{after}**, "
+            f"{percent(share)} of its squared error (with exact numbers {percent(free)})."
         ]
         words += self.which(asked, moment)
         words += self.simulated_words(scenario, asked, moment, frame, attacks)
@@ -472,8 +602,8 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
             shows=" ".join(words),
             takeaway=(
                 f"Predictability of {name} against noise, compromised fraction and question. At a compromised fraction "
-                f"of {scenario.compromised:g} and {noise}, the attacker's typical error "
-                f"{moves(before, after).replace('**', '')}; the tightest bound on the gain is {significant(gamma, 2)}."
+                f"of {scenario.compromised:g} and {noise}, the attacker's typical error falls from {before} to "
+                f"{after}; the tightest bound on the gain is {significant(gamma, 2)}."
             ),
             notes=self.notes(scenario, prepared, moment),
             formulas=formulas(scenario, asked, moment),
@@ -566,6 +696,8 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         unit = "nats" if scenario.loss == "log" else "squared error"
         if view == "questions":
             return self.question_chart(result)
+        if isinstance(scenario.leak, UNTHEORIED):
+            return self.exact_chart(result, view or "noise")
         if view == "fraction":
             x = Axis("compromised fraction α", "linear", 0.0, 1.0, symbol="α")
             here: tuple[float, str] | None = (scenario.compromised, f"your α = {scenario.compromised:g}")
@@ -610,8 +742,9 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
                            low=np.maximum(rows["low"].to_numpy(), bottom), high=rows["high"].to_numpy(),
                            hover=f"{series}: {{y}} {unit}", open=series == ORACLE, size=6 if series == ORACLE else 9)
                 )  # fmt: skip
+        shortened = name if len(name) <= 34 else name[:33] + "…"
         return Chart(
-            f"How much easier {in_quotes(name, 34)} gets: γ",
+            f"How much easier “{shortened}” gets: γ",
             f"drop of the attacker's {'log loss, nats' if scenario.loss == 'log' else 'squared error'}, log scale",
             x,
             Axis("predictability γ", "log", lowest(frame) if view == "noise" else None, unit=unit, symbol="γ"),
@@ -673,6 +806,17 @@ class Row:
     std_error: FloatArray | None = None
     low: FloatArray | None = None
     high: FloatArray | None = None
+
+
+def noises_shown(asked: Asked, moment: Moment) -> tuple[FloatArray, FloatArray]:
+    """Return the noise levels of the curves, and the shape of the noise (its covariance at level 1)."""
+    d = moment.law.covariance.shape[0]
+    shape = moment.law.covariance / moment.std**2 if moment.std > 0 else np.eye(d)
+    low = 0.05 * asked.spread / math.sqrt(moment.size.noise_multiplier)
+    high = 4.0 * asked.spread
+    if moment.std > 0:
+        low, high = min(low, moment.std / 2), max(high, 2 * moment.std)
+    return np.geomspace(low, high, NOISE_POINTS), shape
 
 
 def laid_out(panels: Mapping[str, Sequence[Row]]) -> pd.DataFrame:
@@ -786,34 +930,6 @@ def price_words(std: float, paid: str, relative: str) -> str:
     return f"The noise moves a published number by {paid}{f', {relative}' if '%' in relative else ''}."
 
 
-def moves(before: str, after: str) -> str:
-    """Say that an error falls, or that it stays where both read alike; the first unit is written out.
-
-    Examples
-    --------
-    >>> moves("2.17 pp", "2.04 pp"), moves("2.17 pp", "2.17 pp")
-    ('falls from 2.17 percentage points (pp) to **2.04 pp**', 'stays at **2.17 percentage points**')
-    """
-    told = before.removesuffix("pp") + "percentage points" if before.endswith("pp") else before
-    if before == after:
-        return f"stays at **{told}**"
-    unit = " (pp)" if told != before and after.endswith("pp") else ""
-    return f"falls from {told}{unit} to **{after}**"
-
-
-def moves_words(before: str, after: str, share: float, free: float) -> str:
-    """Say where the error goes and which share of the squared error that is.
-
-    Examples
-    --------
-    >>> moves_words("0.15", "0.15", 1e-6, 0.11)
-    'stays at **0.15**: 1×10⁻⁴% of its squared error goes (with exact numbers 11%)'
-    """
-    lost = f"{percent(share)} of its squared error"
-    lost = f": {lost} goes" if before == after else f", {lost}"
-    return f"{moves(before, after)}{lost} (with exact numbers {percent(free)})"
-
-
 def chip_of(text: str) -> str:
     """Cut a chip to 18 characters."""
     return text if len(text) <= 18 else text[:17] + "…"
@@ -846,7 +962,7 @@ def formulas(scenario: PredictabilityScenario, asked: Asked, moment: Moment) -> 
     swept = pr.fraction_sweep(one, asked.n, alphas, moment.law.covariance, noise_scale=scenario.noise_scale)
     lowest_at = float(alphas[int(np.argmin(swept.printed[:, 0]))])
     high = [float(now.high_probability(TAIL, form)[0]) for form in ("corrected", "printed")]
-    found = (
+    return (
         Formula(
             "How much of the question the release explains",
             r"r^2=\rho_{cc}^2-c_0=\frac{c^\top(V_g+\nu J\Sigma_\Delta J^\top)^{+}c}{V_q}",
@@ -915,4 +1031,3 @@ def formulas(scenario: PredictabilityScenario, asked: Asked, moment: Moment) -> 
             else ()
         ),
     )
-    return tuple(replace(one, numbers=in_tex(one.numbers)) for one in found)

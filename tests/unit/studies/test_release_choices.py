@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
@@ -10,10 +11,22 @@ import numpy as np
 import pytest
 
 from privexplorer import predictability as pr
+from privexplorer.errors import PrivExplorerError
 from privexplorer.records import dump, extra, load, validated
 from privexplorer.report.script import snippet
 from privexplorer.studies import study
-from privexplorer.studies._release_choices import PublishedCount, PublishedRate
+from privexplorer.studies._asking import summed
+from privexplorer.studies._picked import WHY_ONE, WHY_PICKED
+from privexplorer.studies._predictability import Clinic
+from privexplorer.studies._release_choices import (
+    EverybodyButOne,
+    OneCondition,
+    PickedPeople,
+    PublishedCount,
+    PublishedMeans,
+    PublishedRate,
+    PublishedRegression,
+)
 from privexplorer.studies.predictability import ATTACKER, GAIN, PRINTED, PredictabilityScenario
 
 STUDY: Any = study("predictability")
@@ -56,3 +69,103 @@ def test_the_right_arm_of_the_curve_can_be_clicked() -> None:
     far, near = (PredictabilityScenario(compromised=at, noise=pr.NoNoise(), trials=16) for at in (0.95, 0.5))
     gains = [float(STUDY.moment(one, STUDY.prepare(one, None).asked).now.gain[0]) for one in (far, near)]
     assert gains[0] / gains[1] == pytest.approx(0.25 / (0.95 * 0.05), rel=1e-9)
+
+
+# --- leaks without a theory --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class InTurn(pr.AllButOneProcess):
+    """Leaves everybody out once."""
+
+    def sample(self, trials: int, rng: np.random.Generator) -> Any:
+        places = np.arange(self.records)
+        return np.array([np.delete(places, one) for one in range(trials)])
+
+
+RELEASES = pytest.mark.parametrize(
+    "published", [PublishedMeans(), PublishedRegression(features=("age", "weight")), PublishedCount()]
+)
+
+
+def simulated_drop(scenario: Any, process: Any, trials: int) -> float:
+    """Return the mean drop of the squared error of the mathematics' own attacker, without noise."""
+    people = STUDY.prepare(scenario, None)
+    found = summed(scenario.data, None, scenario.published, (scenario.question,), scenario.leak)
+    table = found.people.table
+    law = pr.gaussian_law(np.zeros((found.fitted.parameters.size,) * 2), found.fitted.parameters.size)
+    answers = found.queries.evaluate(table)
+    attack = pr.prepare_attack(table, answers, found.fitted, process(found.people), law)
+    draws = attack.run(trials, np.random.default_rng(1))
+    before, after = (np.square(one - draws.truth)[:, 0].mean() for one in (draws.before, draws.feasible))
+    assert people.leaks is not None
+    return float(before - after)
+
+
+@RELEASES
+def test_picked_people_are_the_adversary_of_the_mathematics(published: Any) -> None:
+    scenario = PredictabilityScenario(
+        data=Clinic(people=400), published=published, noise=pr.NoNoise(), leak=PickedPeople(column="diabetic"),
+        question=OneCondition(column="smoker"),
+    )  # fmt: skip
+    picks = pr.Adversary(compromised_fraction=0.3, condition="diabetic = 1")
+    expected = simulated_drop(
+        scenario.model_copy(update={"leak": PickedPeople(column="diabetic")}),
+        lambda people: picks.process(people.n, people.table),
+        1,
+    )
+    result = STUDY.run(scenario)
+    rows = series(result, "fraction", ATTACKER)
+    here = rows[np.isclose(rows["x"], 0.3)]
+    assert here["y"].to_numpy() == pytest.approx([expected], rel=1e-5)
+    assert not {PRINTED, GAIN} & set(result.frame["series"])
+    assert WHY_PICKED in [note.text for note in result.notes]
+    through_link_and_script(scenario)
+    for view in STUDY.views:
+        assert STUDY.chart(result, view).marks()
+
+
+@RELEASES
+def test_everybody_but_one_is_enumerated(published: Any) -> None:
+    scenario = PredictabilityScenario(
+        data=Clinic(people=400), published=published, noise=pr.NoNoise(), leak=EverybodyButOne(),
+        question=OneCondition(column="diabetic"),
+    )  # fmt: skip
+    expected = simulated_drop(scenario, lambda people: InTurn(people.n), 400)
+    result = STUDY.run(scenario)
+    rows = series(result, "fraction", ATTACKER)
+    assert rows["x"].tolist() == [1 - 1 / 400]
+    assert rows["y"].to_numpy() == pytest.approx([expected], rel=1e-5)
+    assert WHY_ONE in [note.text for note in result.notes]
+    through_link_and_script(scenario)
+    for view in STUDY.views:
+        assert STUDY.chart(result, view).marks()
+
+
+def test_noise_hides_the_one_person_as_its_linear_answer_says() -> None:
+    """The gain is c²/(V_g + N(N - 1)σ²), up to N/(N - 1) twice: noise is against one person's share of the mean."""
+    n, std = 2_000, 0.01
+    scenario = PredictabilityScenario(leak=EverybodyButOne(), noise=pr.Isotropic(std=std))
+    summary = STUDY.prepare(scenario, None).asked.summary
+    c, spread = float(summary.cross_covariance[0, 0]), float(summary.moment_covariance[0, 0])
+    found = STUDY.run(scenario)
+    gain = float(series(found, "fraction", ATTACKER)["y"].iloc[0])
+    assert gain == pytest.approx(c * c / (spread + n * (n - 1) * std**2) * (n / (n - 1)) ** 2, rel=0.02)
+
+
+def test_everybody_but_one_quotes_the_bound_of_pure_privacy() -> None:
+    scenario = PredictabilityScenario(
+        leak=EverybodyButOne(), loss="log", noise=pr.LaplaceForPrivacy(epsilon=0.5), published=PublishedCount()
+    )
+    result = STUDY.run(scenario)
+    bound = [one for one in result.formulas if one.source == "Thm A.9"]
+    assert [one.numbers for one in bound] == [r"\varepsilon=0.5"]
+    gain = series(result, "noise", ATTACKER)["y"]
+    assert np.all(np.abs(gain) <= 0.5)
+
+
+def test_picked_people_meet_the_ends_of_the_range() -> None:
+    with pytest.raises(PrivExplorerError, match="compromised fraction must lie between"):
+        STUDY.run(PredictabilityScenario(leak=PickedPeople(), compromised=0.0001))
+    far = STUDY.run(PredictabilityScenario(leak=PickedPeople(), compromised=0.95))
+    assert "95% of 2,000 records picked by hand" in far.shows
