@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -18,7 +18,16 @@ from privexplorer.errors import UnsupportedCombination
 from privexplorer.records import Scenario, Seed, Trials, field
 from privexplorer.studies import _leaks as leaking
 from privexplorer.studies import _picked as picking
-from privexplorer.studies._asking import Asked, Summed, log_loss_problem, marks_stand, realised, summed
+from privexplorer.studies._asking import (
+    Asked,
+    Summed,
+    in_quotes,
+    in_tex,
+    log_loss_problem,
+    marks_stand,
+    realised,
+    summed,
+)
 from privexplorer.studies._predictability import (
     ABOUT_GROUPS,
     ASKED_BY_ANY_LEAK,
@@ -561,13 +570,14 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
                 "Error, as printed" if is_printed else "Attacker's error",
                 after,
                 chip_of(f"{before} without"),
-                f"Typical error about “{name}” for {among}, with and without your release, for an attacker with very "
-                "many records"
+                f"Typical error about {in_quotes(name)} for {among}, with and without your release, for an attacker "
+                "with very many records"
                 + (
                     ", if the noise were drawn afresh for every record, as the printed formula counts it."
                     if is_printed
                     else "."
-                ),
+                )
+                + (" Here pp are percentage points." if yes_no else ""),
             ),
             Card(
                 "Predictability γ",
@@ -585,8 +595,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         gets = "hardly gets easier" if share < 0.005 else "gets easier"
         words = [
             f"With **{leak}** and {noise} on {plain_markdown(scenario.published.words)}, the question {quoted} {gets}: "
-            f"the attacker's typical error about {asked.target}{counted} falls from {before} to **{after}**, "
-            f"{percent(share)} of its squared error (with exact numbers {percent(free)})."
+            f"the attacker's typical error about {asked.target}{counted} {moves_words(before, after, share, free)}."
         ]
         words += self.which(asked, moment)
         words += self.simulated_words(scenario, asked, moment, frame, attacks)
@@ -602,8 +611,8 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
             shows=" ".join(words),
             takeaway=(
                 f"Predictability of {name} against noise, compromised fraction and question. At a compromised fraction "
-                f"of {scenario.compromised:g} and {noise}, the attacker's typical error falls from {before} to "
-                f"{after}; the tightest bound on the gain is {significant(gamma, 2)}."
+                f"of {scenario.compromised:g} and {noise}, the attacker's typical error "
+                f"{moves(before, after).replace('**', '')}; the tightest bound on the gain is {significant(gamma, 2)}."
             ),
             notes=self.notes(scenario, prepared, moment),
             formulas=formulas(scenario, asked, moment),
@@ -742,9 +751,8 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
                            low=np.maximum(rows["low"].to_numpy(), bottom), high=rows["high"].to_numpy(),
                            hover=f"{series}: {{y}} {unit}", open=series == ORACLE, size=6 if series == ORACLE else 9)
                 )  # fmt: skip
-        shortened = name if len(name) <= 34 else name[:33] + "…"
         return Chart(
-            f"How much easier “{shortened}” gets: γ",
+            f"How much easier {in_quotes(name, 34)} gets: γ",
             f"drop of the attacker's {'log loss, nats' if scenario.loss == 'log' else 'squared error'}, log scale",
             x,
             Axis("predictability γ", "log", lowest(frame) if view == "noise" else None, unit=unit, symbol="γ"),
@@ -930,6 +938,34 @@ def price_words(std: float, paid: str, relative: str) -> str:
     return f"The noise moves a published number by {paid}{f', {relative}' if '%' in relative else ''}."
 
 
+def moves(before: str, after: str) -> str:
+    """Say that an error falls, or that it stays where both read alike; the first unit is written out.
+
+    Examples
+    --------
+    >>> moves("2.17 pp", "2.04 pp"), moves("2.17 pp", "2.17 pp")
+    ('falls from 2.17 percentage points (pp) to **2.04 pp**', 'stays at **2.17 percentage points**')
+    """
+    told = before.removesuffix("pp") + "percentage points" if before.endswith("pp") else before
+    if before == after:
+        return f"stays at **{told}**"
+    unit = " (pp)" if told != before and after.endswith("pp") else ""
+    return f"falls from {told}{unit} to **{after}**"
+
+
+def moves_words(before: str, after: str, share: float, free: float) -> str:
+    """Say where the error goes and which share of the squared error that is.
+
+    Examples
+    --------
+    >>> moves_words("0.15", "0.15", 1e-6, 0.11)
+    'stays at **0.15**: 1×10⁻⁴% of its squared error goes (with exact numbers 11%)'
+    """
+    lost = f"{percent(share)} of its squared error"
+    lost = f": {lost} goes" if before == after else f", {lost}"
+    return f"{moves(before, after)}{lost} (with exact numbers {percent(free)})"
+
+
 def chip_of(text: str) -> str:
     """Cut a chip to 18 characters."""
     return text if len(text) <= 18 else text[:17] + "…"
@@ -962,7 +998,7 @@ def formulas(scenario: PredictabilityScenario, asked: Asked, moment: Moment) -> 
     swept = pr.fraction_sweep(one, asked.n, alphas, moment.law.covariance, noise_scale=scenario.noise_scale)
     lowest_at = float(alphas[int(np.argmin(swept.printed[:, 0]))])
     high = [float(now.high_probability(TAIL, form)[0]) for form in ("corrected", "printed")]
-    return (
+    found = (
         Formula(
             "How much of the question the release explains",
             r"r^2=\rho_{cc}^2-c_0=\frac{c^\top(V_g+\nu J\Sigma_\Delta J^\top)^{+}c}{V_q}",
@@ -1031,3 +1067,4 @@ def formulas(scenario: PredictabilityScenario, asked: Asked, moment: Moment) -> 
             else ()
         ),
     )
+    return tuple(replace(one, numbers=in_tex(one.numbers)) for one in found)
