@@ -599,6 +599,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         ]
         words += self.which(asked, moment)
         words += self.simulated_words(scenario, asked, moment, frame, attacks)
+        words += self.needed_words(scenario, asked, moment)
         words.append(
             f"{price_words(moment.std, paid, relative)} {dp_words}"
             f"{asked.group_privacy(moment.law, scenario.compromised)}. {NOT_PRIVATE}"
@@ -680,6 +681,22 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         return [
             f"{start}: in {attacks.before.shape[1]} simulated leaks it {realised(value, error, gain, whose)}.{stand}"
         ]
+
+    def needed_words(self, scenario: PredictabilityScenario, asked: Asked, moment: Moment) -> list[str]:
+        """Say how much noise of the same shape halves the tightest bound (inverse of Thm 3.6)."""
+        target = 0.5 * float(moment.now.product[0])
+        if not target > 0:
+            return []
+        one = asked.summary.select(queries=[moment.place])
+        d = one.dimension
+        shape = moment.law.covariance / moment.std**2 if moment.std > 0 else np.eye(d)
+        level = pr.noise_level_for_bound(
+            one, moment.size, shape, target, curve="product", noise_scale=scenario.noise_scale, loss=scenario.loss
+        )
+        wanted = f"To halve the bound, γ ≤ {significant(target, 2)}, the noise must have"
+        if not math.isfinite(level):
+            return ["No amount of noise of this shape halves the bound on γ."]
+        return [f"{wanted} σ ≥ {significant(math.sqrt(level))}."]
 
     def notes(self, scenario: PredictabilityScenario, prepared: Prepared, moment: Moment) -> tuple[Note, ...]:
         """Return what a reader must know."""

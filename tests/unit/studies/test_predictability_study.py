@@ -693,3 +693,28 @@ def test_the_numbers_of_formulas_have_no_computers_powers(default: Any) -> None:
     for one in (*large.formulas, *default.formulas):
         assert not re.search(r"\de[+-]\d", one.numbers), one.numbers
     assert any(r"\times10^{-" in one.numbers for one in large.formulas)
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {}, {"noise": pr.NoNoise()}, {"noise_scale": "paper"}, {"loss": "log"},
+        {"published": PublishedMeans(columns=("pressure", "age")), "noise": pr.Isotropic(std=1.0)},
+    ],
+    ids=["release", "exact", "paper", "log loss", "two means"],
+)  # fmt: skip
+def test_the_noise_that_is_said_to_halve_the_bound_halves_it(choices: dict[str, Any]) -> None:
+    scenario = PredictabilityScenario(**choices, trials=16)
+    prepared = STUDY.prepare(scenario, None)
+    start = STUDY.moment(scenario, prepared.asked).now.product[0]
+    found = re.search(
+        r"To halve the bound, γ ≤ (\S+), the noise must have σ ≥ (\S+)\. ", STUDY.assemble(scenario, prepared, []).shows
+    )
+    assert found
+    louder = scenario.model_copy(update={"noise": pr.Isotropic(std=float(found[2]))})
+    assert STUDY.moment(louder, prepared.asked).now.product[0] == pytest.approx(start / 2, rel=0.01)
+
+
+def test_a_question_without_gain_needs_no_noise() -> None:
+    result = STUDY.run(PredictabilityScenario(question=OneCondition(column="age", sign=">", value="500"), trials=16))
+    assert "halve" not in result.shows
