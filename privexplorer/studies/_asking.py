@@ -149,6 +149,32 @@ class Asked:
             return math.inf, 0.0
         return epsilon_of_gaussian(math.sqrt(float(values[0])), reach), DELTA
 
+    def drowned(self, covariance: FloatArray, is_plain: bool) -> tuple[Note, ...]:
+        """Warn where the noise is larger than the published numbers, with a σ that makes sense.
+
+        That σ is 1% more squared error for a linear or ridge regression, and else the standard error of the published
+        number: as much as it varies by chance anyway.
+
+        Parameters
+        ----------
+        covariance : (d, d) array
+            Σ.
+        is_plain : bool
+            Whether the visitor sets σ itself.
+        """
+        typical = math.sqrt(float(np.trace(covariance)) / covariance.shape[0])
+        is_fit = self.gram is not None and math.isfinite(self.residual) and self.residual > 0
+        size = float(np.abs(self.summary.parameters).max(initial=0.0))
+        share = self.cost(covariance)[0] if is_fit else typical / size if size > 0 else 0.0
+        if not share > 1.0:
+            return ()
+        fit = typical * math.sqrt(0.01 / share) if is_fit else self.spread / math.sqrt(self.n)
+        what = "The noise is larger than the published numbers"
+        if is_fit:
+            what = "The noise adds more squared error than the model has"
+        tip = f"try σ of about {significant(fit, 1)}" if is_plain else f"a σ of about {significant(fit, 1)} makes sense"
+        return (Note(f"{what}: {tip}.", "warning", "Too much noise"),)
+
     def differential_privacy(self, law: pr.NoiseLaw) -> tuple[str, str, str]:
         """Return what ε-DP says: text and chip of a card, and a sentence."""
         if not isinstance(law.guarantee, PureDP | ApproxDP):

@@ -476,6 +476,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         why = picking.WHY_ONE if is_one else picking.WHY_PICKED
         notes = [*asked.notes, Note(why, title="No formula applies")]
         notes += [Note(plain_markdown(text)) for text in moment.law.notes]
+        notes += asked.drowned(law, is_plain(scenario))
         if is_one and n > picking.MOST_LEFT_OUT:
             step = math.ceil(n / picking.MOST_LEFT_OUT)
             notes.append(Note(f"Of so many people one in {step:,} is left out in turn, evenly along the table."))
@@ -487,7 +488,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
             frame=frame,
             cards=(
                 Card("Attacker's error", after, chip_of(f"{before} without"),
-                     f"Typical error about “{name}” for {about}, with and without your release."),
+                     f"Typical error about {in_quotes(name)} for {about}, with and without your release."),
                 Card("Gain γ", significant(gain, 2), "exact, no bound",
                      "How much this attacker's expected loss falls by your release; below 0 it is misled."),
                 Card("Your price", paid, chip_of(relative), "What the noise does to the published numbers."),
@@ -504,7 +505,10 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
                 f"typical error about {name} {turn} {after}."
             ),
             notes=tuple(notes),
-            formulas=picking.formulas(now, sums, place, here, (start, end, gain), scenario.loss, moment.law),
+            formulas=tuple(
+                replace(one, numbers=in_tex(one.numbers))
+                for one in picking.formulas(now, sums, place, here, (start, end, gain), scenario.loss, moment.law)
+            ),
             assumptions=(why, *((CLIPPED,) if scenario.loss == "log" else ())),
             extra={"place": place, "names": asked.names, "std": moment.std, "n": n, "point": None},
         )  # fmt: skip
@@ -533,7 +537,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         name = result.extra["names"][result.extra["place"]]
         is_log = bool(np.all(y > 0))
         return Chart(
-            f"What “{name if len(name) <= 34 else name[:33] + '…'}” gives away: γ of this attacker",
+            f"How much easier {in_quotes(name, 34)} gets: γ of this attacker",
             f"drop of the {'log loss, nats' if scenario.loss == 'log' else 'squared error'}"
             f"{', log scale' if is_log else ''}",
             axis,
@@ -705,6 +709,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         out += [Note(plain_markdown(text)) for text in dict.fromkeys(found)]
         if not moment.law.is_gaussian and not any("Laplace" in text for text in found):
             out.append(Note(GAUSSIAN_ONLY))
+        out += prepared.asked.drowned(moment.law.covariance, is_plain(scenario))
         if prepared.why_none:
             out.append(Note(plain_markdown(prepared.why_none)))
         if scenario.noise_scale == "paper":
@@ -831,6 +836,11 @@ class Row:
     std_error: FloatArray | None = None
     low: FloatArray | None = None
     high: FloatArray | None = None
+
+
+def is_plain(scenario: PredictabilityScenario) -> bool:
+    """Whether the visitor sets σ itself, and no second noise is added."""
+    return isinstance(scenario.noise, pr.Isotropic) and isinstance(scenario.further_noise, pr.NoNoise)
 
 
 def noises_shown(asked: Asked, moment: Moment) -> tuple[FloatArray, FloatArray]:

@@ -169,3 +169,33 @@ def test_picked_people_meet_the_ends_of_the_range() -> None:
         STUDY.run(PredictabilityScenario(leak=PickedPeople(), compromised=0.0001))
     far = STUDY.run(PredictabilityScenario(leak=PickedPeople(), compromised=0.95))
     assert "95% of 2,000 records picked by hand" in far.shows
+
+
+# --- noise that is larger than the number -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("published", "largest"),
+    [
+        (PublishedRate(), 0.1),
+        (PublishedRegression(), 2.0),
+        (PublishedRegression(model="logistic", outcome="diabetic", features=("age",)), 0.5),
+    ],
+)
+def test_noise_above_the_number_is_told_with_a_better_one(published: Any, largest: float) -> None:
+    """The proposed σ, once set, is told no more, and is far below the one that was refused."""
+    noisy = PredictabilityScenario(published=published, noise=pr.Isotropic(std=20.0), trials=16)
+    told = [note.text for note in STUDY.run(noisy).notes if note.title == "Too much noise"]
+    assert len(told) == 1
+    better = float(told[0].rsplit("about ", 1)[1].removesuffix("."))
+    assert 0 < better < largest
+    again = STUDY.run(noisy.model_copy(update={"noise": pr.Isotropic(std=better)}))
+    assert "Too much noise" not in [note.title for note in again.notes]
+
+
+def test_the_default_rate_is_told_and_no_preset_is() -> None:
+    result = STUDY.run(PredictabilityScenario(published=PublishedRate(), trials=16))
+    assert "The noise is larger than the published numbers: try σ of about 0.008." in [n.text for n in result.notes]
+    for preset in STUDY.presets():
+        done = STUDY.run(preset.scenario.model_copy(update={"trials": 16}))
+        assert "Too much noise" not in [note.title for note in done.notes]
