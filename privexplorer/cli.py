@@ -15,6 +15,7 @@ import json
 import logging
 import os
 import re
+import socket
 import sys
 import textwrap
 import time
@@ -275,6 +276,7 @@ def _app(words: list[str]) -> int:
         ("BROWSER_GATHER_USAGE_STATS", "false"),
     ):
         os.environ.setdefault(f"STREAMLIT_{name}", value)
+    _check_port(words)
     from streamlit.web import cli as server
 
     try:
@@ -286,6 +288,25 @@ def _app(words: list[str]) -> int:
             raise
         raise ParameterError(_about_server(error)) from None
     return 0
+
+
+def _check_port(words: list[str]) -> None:
+    """Refuse a port that somebody else listens on; without the option the server looks for a free one itself."""
+    try:
+        port = _take_option(words, "--server.port")[0] or ""
+        address = _take_option(words, "--server.address")[0] or os.environ["STREAMLIT_SERVER_ADDRESS"]
+    except ParameterError:
+        return  # the server says itself what its options need
+    if not port.isdigit() or not 0 < int(port) < 65536:
+        return
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, int(port)))
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                sentence = f"Something else listens on port {port}; choose another one with --server.port."
+                raise ParameterError(sentence) from None
 
 
 def _about_server(error: Any) -> str:

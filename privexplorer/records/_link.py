@@ -228,6 +228,11 @@ def salvage(
             break
     known = {setting.name: setting for setting in settings(cls)}
     notes += [
+        f"“{name}” stands {len(values)} times in {where}; the last one counts."
+        for name, values in todo.items()
+        if name in used and name in known and known[name].what != "several" and len(set(values)) > 1
+    ]
+    notes += [
         f"{title_of(known[name])} is not used with the other choices of {where}, so “{name}” has no effect here."
         if name in known
         else unknown_name(name, known)

@@ -676,3 +676,15 @@ def test_app_answers(tmp_path: Path) -> None:
         finally:
             process.send_signal(signal.SIGINT)
         assert process.wait(20) == 130  # as said in the help of the command line
+
+
+def test_a_port_in_use_is_named(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    import socket
+
+    monkeypatch.setattr(os, "environ", {**os.environ})
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        said = f"Something else listens on port {port}; choose another one with --server.port.\n"
+        assert run(capsys, "app", "--server.port", str(port)) == (2, "", said)

@@ -114,7 +114,7 @@ def test_link_reads_well() -> None:
 SALVAGED: list[tuple[str, dict[str, list[str]], Toy, list[str]]] = [
     ("nothing", {}, Toy(), []),
     ("a leaf", {"eps": ["banana"], "seed": ["7"]}, Toy(seed=7), ["“banana”"]),
-    ("the last of two", {"eps": ["banana", "2"]}, Toy(epsilon=2.0), []),
+    ("the last of two", {"eps": ["banana", "2"]}, Toy(epsilon=2.0), ["stands 2 times"]),
     ("two leaves", {"eps": ["0"], "seed": ["-1"], "unit": ["bits"]}, Toy(unit="bits"), ["Privacy loss ε", "Seed"]),
     ("a kind", {"s": ["banana"], "seed": ["7"]}, Toy(seed=7), ["“banana”"]),
     ("a kind, but not what is below the default", {"s": ["banana"], "s.power.exponent": ["3"]},
@@ -252,3 +252,13 @@ def test_nearest_names() -> None:
     assert nearest("n.hihg", known)[0] == "n.high"
     assert nearest("kind", known)[0] == "distribution.kind"
     assert nearest("zzzzzz", known) == []
+
+
+def test_a_part_that_stands_twice_is_named() -> None:
+    from privexplorer.studies import study
+
+    cls = study("entropy-error").scenario
+    record, notes = salvage(cls, {"eps": ["1", "2"]})
+    assert (record.epsilon, notes) == (2.0, ["“eps” stands 2 times in the link; the last one counts."])
+    assert salvage(cls, {"eps": ["2", "2"]})[1] == []
+    assert salvage(cls, {"est": ["plug-in", "poly"]})[1] == []
