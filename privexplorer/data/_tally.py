@@ -1,8 +1,11 @@
 """Distinct values of a column and how often each occurs, gathered piece by piece in little memory.
 
-A number is its own key. A text is known by a fingerprint of 96 bits: among a hundred million different
-texts two share one with probability below 1e-12. So the many texts of a crowded column need not be
-kept; the first half million are, as labels. The keys of a crowded column go to a temporary file
+A number is its own key. A text is known by a fingerprint of 96 bits. Its constants are drawn anew by each
+process and are told to nobody, so texts that share a fingerprint cannot be prepared; by chance two among a
+hundred million different texts do with a probability of about 1e-13 if fingerprints are as good as random
+ones (an assumption, tried in the tests, and no theorem). So the many texts of a crowded column need not be
+kept; the first half million are, as labels. No result depends on the constants: values stay in the order in
+which they first occur. The keys of a crowded column go to a temporary file
 without a name, in parts by their leading bits, and each part is counted by itself.
 """
 
@@ -11,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
+import secrets
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -39,10 +43,10 @@ _STEP = 16_384
 _LONG = 256
 _SLOT_BITS = 18
 _PATIENCE = 300_000
-_A, _B, _C, _D, _E = map(
-    np.uint64,
-    (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xD6E8FEB86659FD93, 0xA24BAED4963EE407),
-)
+_SECRET = secrets.token_bytes(32)
+_A = np.uint64(0x9E3779B97F4A7C15)  # scatters keys over parts; no secret
+_B, _C, _D, _E, _F, _G = (np.uint64(secrets.randbits(64) | 1) for _ in range(6))
+_START = np.uint64(secrets.randbits(64))
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(9)], dtype=np.uint64)
 _NONE = np.zeros(0, dtype=np.int64)
 _Keys = NDArray[np.uint64]
@@ -131,7 +135,7 @@ class Tally:
             return to_texts(()), np.zeros(0, dtype=np.uint8)
         if self._parts is None:
             self._settle()
-            self._first = self._keys[: self._entries].copy()
+            self._first = self._keys[: min(self._entries, LABELS)].copy()  # how full a batch is must not matter
             counts = self._counts[: self._entries]
             counts = counts.astype(_narrowest(counts))
         else:
@@ -382,7 +386,7 @@ def fingerprints(texts: pa.Array) -> Marks:
     Returns
     -------
     keys : (m,) uint64 array
-        Sixteen bytes at a time are mixed in; each step is one to one in the first eight and in the last eight.
+        Eight bytes at a time are multiplied by a secret number and mixed in; each step is one to one in them.
     checks : (m,) uint32 array
         From the states on the way, so it differs where two keys agree by chance.
     """
@@ -396,7 +400,8 @@ def fingerprints(texts: pa.Array) -> Marks:
         lengths = offsets[1:][some] - starts
         state = lengths.astype(np.uint64)
         check = state * _D
-        np.multiply(state, _A, out=keys[some])
+        np.multiply(state, _G, out=keys[some])
+        keys[some] ^= _START
         long = np.flatnonzero(lengths > _LONG) if lengths.max() > _LONG else _NONE
         _mix(words, starts, np.where(lengths > _LONG, 0, lengths) if long.size else lengths, keys[some], check)
         keys[some] *= _C
@@ -404,7 +409,7 @@ def fingerprints(texts: pa.Array) -> Marks:
         checks[some] = check >> np.uint64(32)
         for row in first + long:
             piece = data[offsets[row] : offsets[row + 1]].tobytes()
-            keys[row], number = np.frombuffer(hashlib.blake2b(piece, digest_size=16).digest(), "<u8")
+            keys[row], number = np.frombuffer(hashlib.blake2b(piece, digest_size=16, key=_SECRET).digest(), "<u8")
             checks[row] = number >> np.uint64(32)
     return keys, checks
 
@@ -423,7 +428,10 @@ def _mix(words: _Keys, starts: IntArray, left: IntArray, keys: _Keys, checks: _K
         word = words[starts + done if done else starts]
         if shortest < done + 8:
             word &= _MASKS.take(left - done, mode="clip")
+        word *= _F
         keys ^= word
+        keys *= _C  # in short texts too: a fingerprint must not depend on what stands beside a text
+        keys ^= np.right_shift(keys, np.uint64(32), out=spare)
         if longest > done + 8:
             word = words[starts + (done + 8)]
             if shortest < done + 16:

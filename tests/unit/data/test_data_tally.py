@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 import tempfile
@@ -109,6 +110,53 @@ def test_fingerprints_spread_evenly():
     for shift in (0, 20, 60):
         share = np.bincount(((keys >> np.uint64(shift)) & np.uint64(15)).astype(int), minlength=16)
         assert np.abs(share - 2000).max() < 5 * np.sqrt(2000 * 15 / 16)
+
+
+def test_texts_that_share_a_fingerprint_cannot_be_prepared():
+    """A pair made for constants that are the same everywhere, and texts that differ in leading bits of their words."""
+    pair = ["zZZOYzOzQUit4vWM", "s9528m5tRpt4t1SJ"]
+    keys, checks = _tally.fingerprints(pa.array(pair))
+    assert keys[0] != keys[1]
+    assert checks[0] != checks[1]
+    for seed in range(20):
+        text = np.random.default_rng(seed).integers(97, 123, 32).astype(np.uint8)
+        texts = []
+        for places in itertools.product((0, 0x40), repeat=8):
+            other = text.copy()
+            other[3::4] ^= np.array(places, dtype=np.uint8)
+            texts.append(other.tobytes().decode())
+        keys, checks = _tally.fingerprints(pa.array(texts))
+        assert np.unique(keys).size == len(texts)
+        assert np.unique(checks).size >= len(texts) - 1  # of 32 bits: two of 256 agree once in 130,000 draws
+
+
+_READ = """
+import sys
+from privexplorer.data import Source, TableColumn, _tally, read_counts
+_tally.LABELS, _tally._BATCH, _tally._SLOT_BITS = 400, 700, 4
+print(*_tally.fingerprints(_tally.to_texts(["a", "b" * 9, "c" * 999]))[0])
+for kind in ("category", "number"):
+    for name in ("texts", "many"):
+        found = read_counts(Source.from_path(sys.argv[1] + f"/{name}.csv"), TableColumn(column="v", kind=kind))
+        print(found.values, found.counts.tolist(), found.notes)
+"""
+
+
+def test_no_result_depends_on_the_secret_of_a_process(tmp_path):
+    """Order and labels agree between two processes, with few and with more distinct values than are kept."""
+    rng = np.random.default_rng(5)
+    for name, different in (("texts", 350), ("many", 600)):
+        cells = rng.integers(0, different, 3000)
+        (tmp_path / f"{name}.csv").write_text("v\n" + "".join(f"{1000 + cell}\n" for cell in cells))
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", _READ, str(tmp_path)], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+        for _ in range(2)
+    ]
+    assert told[0][1:] == told[1][1:]
+    assert len(told[0]) == 5
+    assert not set(told[0][0].split()) & set(told[1][0].split())
 
 
 def test_equal_keys_with_different_checks_stay_apart(monkeypatch, limits):
