@@ -300,6 +300,7 @@ def loss_drops(
     multipliers: FloatArray,
     loss: Literal["squared", "log"] = "squared",
     oracle: FloatArray | None = None,
+    tau: float | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return how much each attacker's expected loss drops, noise averaged out, and both mean squared errors.
 
@@ -317,6 +318,8 @@ def loss_drops(
         The attacker's loss; answers under log loss are clipped to [τ, 1-τ], see :func:`clip_level`.
     oracle : (cases, m) array, optional
         Weights of the whole table; estimated from the leak if left out.
+    tau : float, optional
+        Clipping level of log loss; :func:`clip_level` if left out.
 
     Returns
     -------
@@ -343,7 +346,7 @@ def loss_drops(
     if loss == "squared":
         return np.asarray(errors[0] - errors[1]), errors
     p = attacks.mean
-    level = clip_level(p)
+    level = clip_level(p) if tau is None else tau
     # the truth about the people left moves with the leak: answers and truth of one attack share the known part
     truth = np.clip(p - before * (factor - 1.0), 0.0, 1.0)
     nodes, weights = np.polynomial.hermite_e.hermegauss(9)

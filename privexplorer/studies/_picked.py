@@ -95,24 +95,30 @@ def exact_gain(
     covariances: FloatArray,
     people: int,
     loss: Literal["squared", "log"],
+    tau: float | None = None,
 ) -> Exact:
     """Return the gain at each leak and noise Σ ``(cases, d, d)``, averaged over the people left out."""
     multipliers = np.array(
         [pr.shard_size(float(attacks.counts[at] / people), people).noise_multiplier for at in points]
     )
     log = loss == "log" and 0.0 < attacks.mean < 1.0
-    drops, errors = leaking.loss_drops(attacks, points, covariances, multipliers, "log" if log else "squared")
+    drops, errors = leaking.loss_drops(attacks, points, covariances, multipliers, "log" if log else "squared", tau=tau)
     drops = np.where(np.abs(drops) > 1e-13 * (errors[0] + errors[1]), drops, 0.0)  # rounding is no gain
     return Exact(drops.mean(axis=1), errors[0].mean(axis=1), errors[1].mean(axis=1))
 
 
 def gains_of(
-    leaks: leaking.Leaks, sums: FloatArray, points: IntArray, covariances: FloatArray, loss: Any
+    leaks: leaking.Leaks,
+    sums: FloatArray,
+    points: IntArray,
+    covariances: FloatArray,
+    loss: Any,
+    tau: float | None = None,
 ) -> Callable[[int], Exact]:
     """Return the gains of any question at these leaks and noises."""
 
     def of(place: int) -> Exact:
-        return exact_gain(exact_attacks(leaks, sums, place), points, covariances, leaks.people, loss)
+        return exact_gain(exact_attacks(leaks, sums, place), points, covariances, leaks.people, loss, tau)
 
     return of
 

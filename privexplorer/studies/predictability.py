@@ -15,7 +15,7 @@ from privexplorer import predictability as pr
 from privexplorer.arrays import FloatArray
 from privexplorer.data import Tables
 from privexplorer.errors import UnsupportedCombination
-from privexplorer.records import Scenario, Seed, Trials, field
+from privexplorer.records import Number, Scenario, Seed, Trials, field
 from privexplorer.studies import _leaks as leaking
 from privexplorer.studies import _picked as picking
 from privexplorer.studies._asking import (
@@ -132,6 +132,12 @@ class PredictabilityScenario(Scenario):
         key="compromised", group="Attacker", scale="linear", low=0.01, high=0.95,
     )  # fmt: skip
     loss: LossChoice = "squared"
+    tau: Annotated[float, Number] = field(
+        0.0, "Clipping level τ",
+        "Under log loss answers lie between τ and 1 − τ; the smaller τ, the larger the bounds. 0: as large as the "
+        "truth allows, the smaller of p and 1 − p.",
+        key="tau", group="Attacker", when=("loss", "log"), advanced=True, ge=0, le=0.5,
+    )  # fmt: skip
     noise_scale: NoiseScaleChoice = "release"
     curves: Curves = field(
         "usual", "Curves", "More bounds and the oracle, or one curve per question.", key="curves", group="Method",
@@ -142,6 +148,11 @@ class PredictabilityScenario(Scenario):
     )  # fmt: skip
     trials: Trials = 200
     seed: Seed = 0
+
+    @property
+    def level(self) -> float | None:
+        """The visitor's clipping level; None for the usual one, or where no loss is clipped."""
+        return self.tau if self.loss == "log" and self.tau > 0 else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +207,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
     picture: ClassVar[str] = "leak"
     scenario: ClassVar[type[Scenario]] = PredictabilityScenario
     late: ClassVar[frozenset[str]] = frozenset(
-        {"noise", "further_noise", "compromised", "loss", "noise_scale", "shown", "curves", "trials"}
+        {"noise", "further_noise", "compromised", "loss", "tau", "noise_scale", "shown", "curves", "trials"}
     )
     views: ClassVar[Mapping[str, str]] = {
         "noise": "Noise", "fraction": "Compromised fraction", "questions": "Which questions",
@@ -344,8 +355,8 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         place = shown_place(scenario.shown, spectrum.r2())
         one = summary.select(queries=[place])
         mine = pr.noise_spectrum(one, law.covariance, multiplier)
-        now = pr.from_spectrum(one, mine, size, multiplier, loss=scenario.loss)
-        clean = pr.from_spectrum(one, mine, size, multiplier, level=0.0, loss=scenario.loss)
+        now = pr.from_spectrum(one, mine, size, multiplier, loss=scenario.loss, tau=scenario.level)
+        clean = pr.from_spectrum(one, mine, size, multiplier, level=0.0, loss=scenario.loss, tau=scenario.level)
         std = math.sqrt(float(np.trace(law.covariance)) / law.covariance.shape[0])
         return Moment(place, size, law, now, clean, std, spectrum.r2(), spectrum.rho2)
 
@@ -366,6 +377,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
             np.square(stds),
             noise_scale=scenario.noise_scale,
             loss=scenario.loss,
+            tau=scenario.level,
         )
         rows = curve_rows(stds, sweep)
         if attacks is not None:
@@ -399,12 +411,13 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
                     moment.law.covariance,
                     noise_scale=scenario.noise_scale,
                     loss=scenario.loss,
+                    tau=scenario.level,
                 ),
             )
         else:
             spectrum = pr.noise_spectrum(one, moment.law.covariance)
             found = [
-                pr.from_spectrum(one, spectrum, size, 1.0, level=float(level), loss=scenario.loss)
+                pr.from_spectrum(one, spectrum, size, 1.0, level=float(level), loss=scenario.loss, tau=scenario.level)
                 for size, level in zip(sizes, levels, strict=True)
             ]
             rows = [
@@ -442,7 +455,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         pair = np.stack([np.zeros_like(law), law])
         shares = np.zeros((2, len(asked.names)))
         for place in range(len(asked.names)):
-            found = picking.gains_of(now, sums, np.array([here, here]), pair, scenario.loss)(place)
+            found = picking.gains_of(now, sums, np.array([here, here]), pair, scenario.loss, scenario.level)(place)
             with np.errstate(divide="ignore", invalid="ignore"):
                 shares[:, place] = np.where(found.before > 0, 1.0 - found.after / found.before, 0.0)
         place = shown_place(scenario.shown, shares[1])
@@ -450,7 +463,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         noises = np.concatenate(
             [pair[1:], np.square(stds)[:, None, None] * shape, np.repeat(pair[1:], now.counts.size, axis=0)]
         )
-        exact = picking.gains_of(now, sums, of, noises, scenario.loss)(place)
+        exact = picking.gains_of(now, sums, of, noises, scenario.loss, scenario.level)(place)
         values, many = [0.0] if moment.std == 0 else [0.0, moment.std], stds.size + 1
         frame = laid_out(
             {
@@ -509,7 +522,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
                 replace(one, numbers=in_tex(one.numbers))
                 for one in picking.formulas(now, sums, place, here, (start, end, gain), scenario.loss, moment.law)
             ),
-            assumptions=(why, *((CLIPPED,) if scenario.loss == "log" else ())),
+            assumptions=(why, *clipped(scenario)),
             extra={"place": place, "names": asked.names, "std": moment.std, "n": n, "point": None},
         )  # fmt: skip
 
@@ -622,7 +635,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
             notes=self.notes(scenario, prepared, moment),
             formulas=formulas(scenario, asked, moment),
             assumptions=(
-                *asked.assumptions, PRINTED_LOOSE, SHARED_NOISE, *((CLIPPED,) if scenario.loss == "log" else ()),
+                *asked.assumptions, PRINTED_LOOSE, SHARED_NOISE, *clipped(scenario),
                 *((leaking.STEADIED,) if attacks is not None else ()),
             ),
             extra={
@@ -838,6 +851,18 @@ class Row:
     high: FloatArray | None = None
 
 
+def clipped(scenario: PredictabilityScenario) -> tuple[str, ...]:
+    """Say between which levels answers lie under log loss."""
+    if scenario.loss != "log":
+        return ()
+    if scenario.level is None:
+        return (CLIPPED,)
+    return (
+        f"Under log loss the bounds take your τ = {scenario.level:g}, and the simulated attacker is clipped there: "
+        "H = 1/τ² supposes that the answers lie in [τ, 1 − τ], not the truth alone (corrected).",
+    )
+
+
 def is_plain(scenario: PredictabilityScenario) -> bool:
     """Whether the visitor sets σ itself, and no second noise is added."""
     return isinstance(scenario.noise, pr.Isotropic) and isinstance(scenario.further_noise, pr.NoNoise)
@@ -916,7 +941,9 @@ def simulated(
     for series, oracle in ((ATTACKER, None), (ORACLE, weights)):
         if series == ORACLE and scenario.curves != "all":
             continue
-        drops, _ = leaking.loss_drops(attacks, points, covariances, multipliers, "log" if log else "squared", oracle)
+        drops, _ = leaking.loss_drops(
+            attacks, points, covariances, multipliers, "log" if log else "squared", oracle, scenario.level
+        )
         if oracle is None:
             scale = 1.0 / (2.0 * p * (1.0 - p)) if log else 1.0
             drops = leaking.steadied(drops, attacks, points, summary, place, weights, scale)

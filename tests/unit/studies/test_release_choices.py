@@ -20,6 +20,8 @@ from privexplorer.studies._picked import WHY_ONE, WHY_PICKED
 from privexplorer.studies._predictability import Clinic
 from privexplorer.studies._release_choices import (
     EverybodyButOne,
+    LeakedDraws,
+    LeakedShard,
     OneCondition,
     PickedPeople,
     PublishedCount,
@@ -199,3 +201,31 @@ def test_the_default_rate_is_told_and_no_preset_is() -> None:
     for preset in STUDY.presets():
         done = STUDY.run(preset.scenario.model_copy(update={"trials": 16}))
         assert "Too much noise" not in [note.title for note in done.notes]
+
+
+# --- the clipping level of log loss -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("leak", [LeakedShard(), LeakedDraws()])
+def test_a_smaller_clipping_level_widens_the_bounds_as_its_square(leak: Any) -> None:
+    usual = PredictabilityScenario(loss="log", leak=leak, trials=16)
+    own = usual.model_copy(update={"tau": 0.01})
+    one, other = STUDY.run(usual), STUDY.run(own)
+    p = STUDY.prepare(usual, None).asked.summary.query_means[0]
+    wider = (min(p, 1 - p) / 0.01) ** 2
+    for panel in ("noise", "fraction"):
+        before, after = (series(run, panel, PRINTED)["y"].to_numpy() for run in (one, other))
+        assert after / before == pytest.approx(np.full(before.size, wider), rel=1e-9)
+        gains = [series(run, panel, GAIN)["y"].to_numpy() for run in (one, other)]
+        assert gains[0].tolist() == gains[1].tolist()
+    marks = [series(run, "fraction", ATTACKER)["y"].to_numpy() for run in (one, other)]
+    assert not np.array_equal(*marks)
+    assert any("your τ = 0.01" in text for text in other.assumptions)
+    through_link_and_script(own)
+
+
+def test_a_clipping_level_that_leaves_the_truth_out_is_refused_and_no_other_loss_is_clipped() -> None:
+    with pytest.raises(PrivExplorerError, match="leaves out the truth"):
+        STUDY.run(PredictabilityScenario(loss="log", tau=0.4, trials=16))
+    plain, clipped = (STUDY.run(PredictabilityScenario(tau=tau, trials=16)) for tau in (0.0, 0.4))
+    assert plain.frame.equals(clipped.frame)
