@@ -37,8 +37,10 @@ SIZES = np.unique(np.rint(np.geomspace(20, 1_000_000, 29)).astype(np.int64))
 MARKED = (100, 1_000, 10_000, 100_000)
 EMPTY_LIMIT = 3_000
 """Most people for the exact value of an attacker who holds nobody."""
-NOT_PRIVATE_AT = (12.0, 60.0)
+NOT_PRIVATE_AT = (12.0, 95.0)
 """Where the axis of ε shows what has none."""
+EXACT_AT = 14.0
+"""Where in that band its line stands: on the left, so that there is room for the sizes on its right."""
 PRIVATE, EXACT, EMPTY = "ε-private rate", "exact rate", "ε-private rate, nobody known"
 SIMULATED = ", simulated"
 WITH, WITHOUT = "with the release", "without the release"
@@ -429,7 +431,7 @@ class Incomparable(Study[IncomparableScenario]):
         scenario: Any = result.scenario
         case, gain = result.extra["case"], result.extra["gain"]
         floor = 3e-7
-        far = math.sqrt(NOT_PRIVATE_AT[0] * NOT_PRIVATE_AT[1])
+        far = EXACT_AT
         marks: list[Any] = [
             Spread("data", NOT_PRIVATE_AT, (floor, floor), (1.0, 1.0), "not private"),
         ]
@@ -450,7 +452,12 @@ class Incomparable(Study[IncomparableScenario]):
             found = [private_at(scenario, n) for n in sizes]
             marks.append(
                 named_points(
-                    "private", "private sizes", [one.epsilon for one in found], [one.bound for one in found], sizes
+                    "private",
+                    "private sizes",
+                    [one.epsilon for one in found],
+                    [one.bound for one in found],
+                    sizes,
+                    scenario.people,
                 )
             )
         y = exact["y"].to_numpy()
@@ -466,7 +473,7 @@ class Incomparable(Study[IncomparableScenario]):
                 )
             )
             gains = [exact_mean_predictability(n, scenario.rate, scenario.compromised) for n in MARKED]
-            marks.append(named_points("non-private", "exact sizes", [far] * len(gains), gains, MARKED))
+            marks.append(named_points("non-private", "exact sizes", [far] * len(gains), gains, MARKED, scenario.people))
         if case.bound > 0:
             marks.append(you("private", "you, private", case.epsilon, case.bound, scenario.people, "γ ≥ {y}"))
         if gain > 0:
@@ -580,9 +587,11 @@ class Incomparable(Study[IncomparableScenario]):
         ]
 
 
-def named_points(role: Role, name: str, x: Sequence[float], y: Sequence[float], sizes: Sequence[int]) -> Points:
-    """Mark table sizes on a path."""
-    text = tuple(f"N = {n:,}" for n in sizes)
+def named_points(
+    role: Role, name: str, x: Sequence[float], y: Sequence[float], sizes: Sequence[int], people: int
+) -> Points:
+    """Mark table sizes on a path; those near the visitor's stay without a name, which would run into the visitor's."""
+    text = tuple("" if max(n / people, people / n) < 3 else f"N = {n:,}" for n in sizes)
     return Points(role, list(x), list(y), name, text=text, hover="γ = {y}", size=7)
 
 

@@ -50,6 +50,8 @@ MATCHED, EPSILONS = "at the wanted γ", "equal noise with ε"
 CIRCLE, ELLIPSE = "equal noise, one σ", "calibrated noise, one σ"
 MARKED = (0.1, 0.3, 1.0, 3.0, 10.0)
 """ε that are marked along the curve of equal noise."""
+CLOSE = 0.15
+"""Decades of the price within which two curves or marks run into each other on the chart."""
 ANGLES = np.arange(0.0, 180.0, 15.0)
 CURVES = {"printed": "printed bound", "product": "tightest bound", "gain": "realised gain"}
 Measure = Literal["printed", "product", "gain"]
@@ -128,6 +130,15 @@ def direction(summary: pr.MomentSummary, angle: float) -> FloatArray:
 def turned_parts(parts: FloatArray, summary: pr.MomentSummary, angle: float) -> FloatArray:
     """Return the parts of a spectrum for the turned question."""
     return np.asarray(np.einsum("rk,k->r", parts, direction(summary, angle))[:, None])
+
+
+def coincide(first: tuple[FloatArray, FloatArray], second: tuple[FloatArray, FloatArray]) -> bool:
+    """Whether the ends of two curves (price, γ) and all between lie so close that they need one name."""
+    if not first[0].size or not second[0].size:
+        return False
+    wanted = first[1][(first[1] >= second[1].min()) & (first[1] <= second[1].max())]
+    found = [np.interp(-wanted, -y[np.argsort(-y)], np.log10(x[np.argsort(-y)])) for x, y in (first, second)]
+    return bool(wanted.size) and float(np.max(np.abs(found[0] - found[1]))) < CLOSE
 
 
 class UtilityFrontier(Study[FrontierScenario]):
@@ -475,9 +486,10 @@ class UtilityFrontier(Study[FrontierScenario]):
             rows = frame[frame["series"] == name]
             return scale * rows["x"].to_numpy(dtype=np.float64), rows["y"].to_numpy(dtype=np.float64)
 
+        one_label = coincide(rows_of(CALIBRATED), rows_of(EQUAL))
         for name, role, label, dash in (
-            (CALIBRATED, "private", "calibrated", None),
-            (EQUAL, "non-private", "equal", None),
+            (CALIBRATED, "private", "calibrated<br>and equal" if one_label else "calibrated", None),
+            (EQUAL, "non-private", None if one_label else "equal", None),
             (BOUND, "upper bound", "accuracy<br>bound", None),
             (BOTH, "local", "DP noise +<br>calibrated", None),
         ):
@@ -493,7 +505,13 @@ class UtilityFrontier(Study[FrontierScenario]):
         x, y = rows_of(MATCHED)
         if x.size:
             texts = [f"{significant(float(value), 2)}{'%' if result.extra['relative'] else ''}" for value in x]
-            marks.append(Points("data", x, y, MATCHED, text=texts, hover="at the wanted γ: {y}"))
+            apart, size = abs(math.log10(x[1] / x[0])), 9
+            if apart < CLOSE:  # one name for both marks, which would run into each other
+                texts, size = [f"calibrated {texts[0]}, equal {texts[1]}", ""], 5
+            drawn = slice(1) if apart < CLOSE / 3 else slice(2)
+            marks.append(
+                Points("data", x[drawn], y[drawn], MATCHED, text=texts[drawn], hover="at the wanted γ: {y}", size=size)
+            )
         named = CURVES[scenario.measure]
         top = f"{percent(scenario.kept)} of r"
         level = float(y[0]) if y.size else None

@@ -7,6 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from privexplorer.figures import draw
+from privexplorer.studies.chart import Points
 from privexplorer.studies.incomparable import (
     EMPTY,
     EXACT,
@@ -115,3 +117,19 @@ def test_nothing_to_predict() -> None:
     for view in STUDY.views:
         assert STUDY.chart(result, view).marks()
     assert math.isclose(result.extra["gain"], 0.0)
+
+
+@pytest.mark.parametrize("people", [100, 400, 1_000, 100_000])
+def test_the_sizes_of_the_exact_release_stand_inside_its_band_on_no_paper(people: int) -> None:
+    """Each to the right of its mark, none stacked on another; the visitor's own size has one name."""
+    result = STUDY.run(make(people=people, trials=500))
+    chart = STUDY.chart(result, "quadrant")
+    marks = {mark.name: mark for mark in chart.marks() if isinstance(mark, Points)}
+    named = [text for text in marks["exact sizes"].text or () if text]
+    assert len(named) == 3
+    words = [one for one in draw(chart).layout.annotations if one.name in {f"point {text}" for text in named}]
+    mine = [one for one in words if one.x > 0.7]  # on the right: the exact release
+    assert len(mine) == len(named)
+    assert all(one.bgcolor is None and one.xanchor == "left" and one.xshift > 0 for one in mine)
+    heights = sorted(one.y for one in mine)
+    assert min(np.diff(heights)) > 0.1

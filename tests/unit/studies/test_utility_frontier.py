@@ -28,6 +28,7 @@ from privexplorer.studies.utility_frontier import (
     MARKED,
     MATCHED,
     FrontierScenario,
+    coincide,
     direction,
     turned,
 )
@@ -171,3 +172,36 @@ def test_a_question_that_nothing_tells_about() -> None:
     result = STUDY.run(FrontierScenario(first=constant, second=constant))
     assert "nothing to hide" in result.shows
     assert STUDY.chart(result, "frontier")
+
+
+def marks_of(result: Any) -> dict[str, Any]:
+    return {mark.name: mark for mark in STUDY.chart(result, "frontier").marks()}
+
+
+def test_curves_and_marks_that_run_into_each_other_share_one_name() -> None:
+    close = STUDY.run(FrontierScenario())  # 1.2 and 1.5: a tenth of a decade
+    marks = marks_of(close)
+    assert marks[CALIBRATED].label == "calibrated<br>and equal"
+    assert marks[EQUAL].label is None
+    assert marks[MATCHED].text == ["calibrated 1.2, equal 1.5", ""]
+    assert marks[MATCHED].size == 5
+    assert len(marks[MATCHED].x) == 2
+    apart = marks_of(STUDY.run(EQUAL_WINS))
+    assert (apart[CALIBRATED].label, apart[EQUAL].label) == ("calibrated", "equal")
+    assert len(apart[MATCHED].text) == len([text for text in apart[MATCHED].text if text]) == 2
+
+
+def test_two_marks_at_one_place_are_drawn_once() -> None:
+    """One published number: both noises are the same."""
+    marks = marks_of(STUDY.run(FrontierScenario(published=PublishedMeans(), second=OneCondition(column="smoker"))))
+    assert len(marks[MATCHED].x) == len(marks[MATCHED].text) == 1
+    assert marks[MATCHED].text[0].startswith("calibrated ")
+    assert marks[CALIBRATED].label == "calibrated<br>and equal"
+
+
+def test_whether_curves_coincide() -> None:
+    gamma = np.geomspace(1.0, 0.01, 20)
+    price = np.geomspace(0.1, 100.0, 20)
+    assert coincide((price, gamma), (1.3 * price, gamma))
+    assert not coincide((price, gamma), (1.6 * price, gamma))
+    assert not coincide((price, gamma), (np.empty(0), np.empty(0)))
