@@ -14,6 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from privexplorer import predictability as pr
+from privexplorer.arrays import IntArray
 from privexplorer.data import Tables
 from privexplorer.errors import DataError, ParameterError, PrivExplorerError
 from privexplorer.privacy.mechanisms.gaussian import gaussian_delta
@@ -543,8 +544,20 @@ class PickedPeople(Leak):
 
     def process(self, records: int, draws: int, table: pr.Table) -> pr.Process:
         """Return the process, people in the order in which they are picked; the first ones are a smaller leak."""
-        liked = compared(table, self.column, self.sign, self.value).evaluate(table)
-        return pr.FixedProcess(records, picked_order(liked)[: records - 1])
+        return pr.FixedProcess(records, self.order(table)[: records - 1])
+
+    def order(self, table: pr.Table) -> IntArray:
+        """Return everybody in the order in which they are picked."""
+        return picked_order(compared(table, self.column, self.sign, self.value).evaluate(table))
+
+
+class HighestScores(Leak):
+    """People picked by hand: those with the largest numbers in the column of the biased draws."""
+
+    kind: Literal["scores"] = "scores"
+    title: ClassVar[str] = "Largest numbers of that column"
+    formula: ClassVar[str] = r"C=\{i: s_i\ \text{largest}\}"
+    source: ClassVar[str] = pr.Adversary.source
 
 
 class EverybodyButOne(Leak):
@@ -567,6 +580,8 @@ AnyLeakChoice: TypeAlias = Annotated[
     Field(discriminator="kind"),
 ]
 """The same with leaks to which no large-sample theory applies."""
+HandChoice: TypeAlias = Annotated[HighestScores | PickedPeople, Field(discriminator="kind")]
+"""How an attacker picks by hand where attackers are compared."""
 UNTHEORIED = (PickedPeople, EverybodyButOne)
 """Leaks to which no large-sample theory applies."""
 
@@ -710,6 +725,8 @@ __all__ = [
     "AnyLeakChoice",
     "BiasedDraws",
     "EverybodyButOne",
+    "HandChoice",
+    "HighestScores",
     "Leak",
     "LeakChoice",
     "LeakedDraws",

@@ -17,6 +17,8 @@ from privexplorer.errors import DataError
 from privexplorer.records import Number, Scenario, Seed, Trials, field
 from privexplorer.simulation import block_rng
 from privexplorer.simulation.seeds import NOISE
+from privexplorer.studies import _leaks as leaking
+from privexplorer.studies import _picked as picking
 from privexplorer.studies._leaks import bootstrap
 from privexplorer.studies._predictability import (
     ASKED_BY_ANY_LEAK,
@@ -36,7 +38,10 @@ from privexplorer.studies._release_choices import (
     ANY,
     NUMERIC,
     ColumnName,
+    HandChoice,
+    HighestScores,
     OneCondition,
+    PickedPeople,
     PublishedChoice,
     PublishedMeans,
     PublishedRegression,
@@ -53,6 +58,7 @@ from privexplorer.studies.words import listed, plain_markdown, plus_minus, ratio
 SHARD, UNIFORM, BIASED, LAG_ZERO, STICKY, ADVERSARY = (
     "random shard", "uniform draws", "biased draws", "walk, printed", "sticky walk", "hand-picked",
 )  # fmt: skip
+ALL_BUT_ONE = "all but one"
 THEORY = (SHARD, UNIFORM, BIASED, LAG_ZERO, STICKY)
 SIMULATED = (SHARD, UNIFORM, BIASED, STICKY, ADVERSARY)
 PRINTED, TIGHT, SCHWARZ, GAIN = "printed bound", "tightest bound", "Cauchy-Schwarz bound", "realised gain"
@@ -62,7 +68,7 @@ BIASES = np.linspace(-3.0, 3.0, 25)
 LONG_RUN, SHORT = "all lags (long run)", "lag 0, as printed"
 PANELS = {"leak": "by leak", "stay": "sticky walk", "weight": "weights", "people": "effective people"}
 WEIGHT_BINS = 30
-ORDER = (SHARD, UNIFORM, BIASED, ADVERSARY, LAG_ZERO, STICKY)
+ORDER = (SHARD, UNIFORM, BIASED, ADVERSARY, ALL_BUT_ONE, LAG_ZERO, STICKY)
 """Leaks from left to right."""
 
 
@@ -100,6 +106,15 @@ class AttackersScenario(Scenario):
         0.2, "Fresh start s", "Chance to move to a new group at each step; 1 gives independent draws.",
         key="restart", group="Attacker", scale="log", low=0.02, high=1.0, ge=0.01, le=1,
     )  # fmt: skip
+    hand: HandChoice = field(
+        HighestScores(), "Picks by hand", "Whom the hand-picking attacker prefers.", key="picks", group="Attacker",
+        discriminator="kind", advanced=True,
+    )  # fmt: skip
+    worst: bool = field(
+        False, "Everybody but one, too",
+        "The worst case of differential privacy beside the others: one person only is unknown and asked about.",
+        key="worst", group="Attacker", advanced=True,
+    )  # fmt: skip
     noise: NoiseLevel = 0.3
     curves: Literal["usual", "all"] = field(
         "usual", "Marks", "More bounds, and an attacker who knows the best weights.", key="curves", group="Method",
@@ -131,6 +146,8 @@ class Prepared:
     """Mean of the question under the weights, and plainly; what a constant question would seem to vary."""
     seed: int
     block_trials: int
+    worst: float | None
+    """Exact gain of the attacker who knows everybody but one person, if asked for."""
 
 
 class Attackers(Study[AttackersScenario]):
@@ -194,7 +211,7 @@ class Attackers(Study[AttackersScenario]):
     def check(self, scenario: AttackersScenario, tables: Tables | None) -> tuple[str, ...]:
         """Say what does not go together."""
         return problems_of(scenario.data, (scenario.published, scenario.question)) or wrong_columns(
-            scenario.data, (scenario.weight_column, scenario.group_column)
+            scenario.data, (scenario.weight_column, scenario.group_column, *scenario.hand.reads)
         )
 
     def size(self, scenario: AttackersScenario) -> int:
@@ -210,6 +227,7 @@ class Attackers(Study[AttackersScenario]):
         """Sum the people out for every attacker."""
         columns = (
             *scenario.published.reads, *scenario.question.reads, scenario.weight_column, scenario.group_column,
+            *scenario.hand.reads,
         )  # fmt: skip
         people = people_of(scenario.data, tables, columns, (scenario.published, scenario.question))
         fitted = scenario.published.record(people.table).fit(people.table)
@@ -253,6 +271,7 @@ class Attackers(Study[AttackersScenario]):
             ),
             seed=scenario.seed,
             block_trials=self.size(scenario),
+            worst=worst_gain(people, own, fitted, law.covariance) if scenario.worst else None,
         )
 
     def run_block(self, prepared: Prepared, block: int) -> FloatArray:
@@ -283,6 +302,9 @@ class Attackers(Study[AttackersScenario]):
             frames.append(
                 tidy([(series, np.array(names), mean, error)], panel=PANELS["leak"]).assign(low=low, high=high)
             )
+        if prepared.worst is not None:
+            only = tidy([(FEASIBLE, np.array([ALL_BUT_ONE]), np.array([prepared.worst]), 0.0)], panel=PANELS["leak"])
+            frames.append(only.assign(low=prepared.worst, high=prepared.worst))
         frames.append(
             tidy(
                 [(LONG_RUN, RESTARTS, prepared.stay[0], 0.0), (SHORT, RESTARTS, prepared.stay[1], 0.0)],
@@ -392,6 +414,8 @@ class Attackers(Study[AttackersScenario]):
         if 10 * prepared.draws > prepared.people:
             found += pr.IndependentProcess(prepared.people, prepared.draws).notes
         out += [Note(plain_markdown(text)) for text in dict.fromkeys(found)]
+        if prepared.worst is not None:
+            out.append(Note(picking.WHY_ONE, title="Everybody but one"))
         rows = frame[(frame["series"] == FEASIBLE) & ~(frame["y"] > 0)]
         if len(rows):
             out.append(
@@ -600,13 +624,28 @@ def positive_scores(table: pr.Table, name: str) -> FloatArray:
 def processes(scenario: AttackersScenario, table: pr.Table, people: int, draws: int) -> dict[str, pr.Process]:
     """Return all attackers with the same number of records."""
     scores = positive_scores(table, scenario.weight_column)
+    if isinstance(scenario.hand, PickedPeople):
+        picked = scenario.hand.order(table)[:draws]
+    else:
+        picked = np.argsort(-scores, kind="stable")[:draws]
     return {
         SHARD: pr.ShardProcess(people, draws / people),
         UNIFORM: pr.IndependentProcess(people, draws),
         BIASED: pr.IndependentProcess(people, draws, pr.law_from_scores(scores, scenario.bias)),
         STICKY: walk(scenario, table, people, draws, scenario.restart),
-        ADVERSARY: pr.FixedProcess(people, np.argsort(-scores, kind="stable")[:draws]),
+        ADVERSARY: pr.FixedProcess(people, picked),
     }
+
+
+def worst_gain(people: People, own: pr.ExpressionQueries, fitted: pr.FittedRelease, covariance: FloatArray) -> float:
+    """Return the exact gain of an attacker who knows everybody but one person, averaged over that person."""
+    n, table = people.n, people.table
+    leaks = leaking.prepare_leaks(
+        table, own.evaluate(table), pr.ShardProcess(n, 0.5).summarise(table, own, fitted), fitted,
+        pr.AllButOneProcess(n), np.array([n - 1]), 0, 1,
+    )  # fmt: skip
+    now, sums = picking.exact_sums(leaks, leaks.counts)
+    return float(picking.gains_of(now, sums, np.array([0]), covariance[None], "squared")(0).drop[0])
 
 
 def walk(scenario: AttackersScenario, table: pr.Table, people: int, draws: int, restart: float) -> pr.ChainProcess:

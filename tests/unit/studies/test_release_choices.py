@@ -17,7 +17,7 @@ from privexplorer.report.script import snippet
 from privexplorer.studies import study
 from privexplorer.studies._asking import summed
 from privexplorer.studies._picked import WHY_ONE, WHY_PICKED
-from privexplorer.studies._predictability import Clinic
+from privexplorer.studies._predictability import Clinic, read_people
 from privexplorer.studies._release_choices import (
     EverybodyButOne,
     LeakedDraws,
@@ -29,6 +29,7 @@ from privexplorer.studies._release_choices import (
     PublishedRate,
     PublishedRegression,
 )
+from privexplorer.studies.attackers import AttackersScenario, processes
 from privexplorer.studies.predictability import ATTACKER, GAIN, PRINTED, PredictabilityScenario
 
 STUDY: Any = study("predictability")
@@ -229,3 +230,40 @@ def test_a_clipping_level_that_leaves_the_truth_out_is_refused_and_no_other_loss
         STUDY.run(PredictabilityScenario(loss="log", tau=0.4, trials=16))
     plain, clipped = (STUDY.run(PredictabilityScenario(tau=tau, trials=16)) for tau in (0.0, 0.4))
     assert plain.frame.equals(clipped.frame)
+
+
+# --- where attackers are compared ---------------------------------------------------------------------------------
+
+
+def test_an_attacker_picks_by_a_condition_where_attackers_are_compared() -> None:
+    """The records are those of the mathematics' adversary, in any order; nothing else moves."""
+    base = AttackersScenario(trials=20)
+    picks = base.model_copy(update={"hand": PickedPeople(column="diabetic")})
+    table = STUDY.prepare(PredictabilityScenario(data=base.data), None)
+    people = read_people(base.data, None, ["visits", "smoker", "diabetic"])
+    assert table.asked.n == people.n
+    chosen = processes(picks, people.table, people.n, 400)["hand-picked"].sample(1, np.random.default_rng(0))[0]
+    wanted = pr.Adversary(compromised_fraction=0.1, condition="diabetic = 1").process(people.n, people.table)
+    assert sorted(chosen.tolist()) == wanted.chosen.tolist()
+    one, other = (study("attackers").run(scenario).frame for scenario in (base, picks))
+    moved = one["x"][(one["y"] != other["y"]).to_numpy()]
+    assert set(moved) == {"hand-picked"}
+
+
+def test_everybody_but_one_stands_beside_the_attackers() -> None:
+    """The same exact number as on the page of the release; without it nothing changes."""
+    base = AttackersScenario(trials=20, noise=0.01)
+    worst = base.model_copy(update={"worst": True})
+    compared: Any = study("attackers")
+    result = compared.run(worst)
+    mark = result.frame[result.frame["x"] == "all but one"]
+    page = PredictabilityScenario(
+        data=base.data, published=base.published, question=base.question, leak=EverybodyButOne(),
+        noise=pr.Isotropic(std=0.01),
+    )  # fmt: skip
+    assert mark["y"].tolist() == series(STUDY.run(page), "fraction", ATTACKER)["y"].tolist()
+    assert mark["y"].iloc[0] > 0
+    rest = result.frame[result.frame["x"] != "all but one"].reset_index(drop=True)
+    assert rest.equals(compared.run(base).frame)
+    assert "all but one" in compared.chart(result, "leak").panels[0].marks[-1].x
+    assert WHY_ONE in [note.text for note in result.notes]
