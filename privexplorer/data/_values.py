@@ -12,11 +12,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from privexplorer.arrays import BoolArray, FloatArray, IntArray
-from privexplorer.data._cells import MISSING
+from privexplorer.data._cells import MISSING, parse_date
 
 Bytes = NDArray[np.uint8]
 
 _BEGINS = np.isin(np.arange(256), [ord(token[0]) for token in MISSING if token])
+
+NO_DATE = int(np.iinfo(np.int64).min)
+"""Stands for "no date" among moments, as it does for numpy."""
+_FIRST_YEAR = int(np.datetime64("0001-01-01", "us").astype(np.int64))
 
 _EXACT = 2.0**53
 _SAFE = 15
@@ -216,6 +220,58 @@ def _loses_digits(text: str, number: float) -> bool:
     return long and Decimal(text.replace(",", ".")) != number
 
 
+def moments(texts: pa.Array, day_first: bool) -> IntArray:
+    """Read dates as microseconds since 1970; :data:`NO_DATE` for a null and for what is no date.
+
+    Parameters
+    ----------
+    texts : (m,) string array
+        Trimmed texts.
+    day_first : bool
+        What 03/04/2020 means; see :func:`~privexplorer.data._cells.parse_date`, which tells the same slowly.
+    """
+    if not len(texts):
+        return np.zeros(0, dtype=np.int64)
+    found = _iso_moments(texts)
+    if found is None:
+        turned = pc.replace_substring_regex(texts, r"^(\d\d)\.(\d\d)\.(\d{4})", r"\3-\2-\1")
+        order = r"\3-\2-\1" if day_first else r"\3-\1-\2"
+        for mark in "/-":
+            turned = pc.replace_substring_regex(turned, rf"^(\d\d){mark}(\d\d){mark}(\d{{4}})", order)
+        found = _iso_moments(turned)
+    if found is None:
+        dates = [None if text is None else parse_date(text, day_first) for text in texts.to_pylist()]
+        found = np.array(dates, dtype="datetime64[us]").view(np.int64)
+    return found
+
+
+def _iso_moments(texts: pa.Array) -> IntArray | None:
+    """Do the same for texts that all begin with year, month and day; None if one does not, or is no date."""
+    data, offsets = letters(texts)
+    starts, lengths = offsets[:-1], np.diff(offsets)
+    timed = lengths > 10
+    if (
+        ((lengths > 0) & (lengths < 10)).any()
+        or (timed & (lengths < 16)).any()
+        or (data[starts[timed] + 13] != 58).any()
+    ):
+        return None
+    for zone in (None, "UTC") if lengths.max() > 16 else (None,):
+        try:
+            cast = texts.cast(pa.timestamp("us", zone)).cast(pa.int64())
+        except pa.ArrowInvalid:
+            continue
+        found: IntArray = to_numpy(filled(cast, NO_DATE))
+        return None if (found[found != NO_DATE] < _FIRST_YEAR).any() else found
+    return None
+
+
+def moment_labels(found: IntArray) -> pa.Array:
+    """Write microseconds since 1970 as dates; midnight and empty fractions are left out."""
+    texts = np.datetime_as_string(found.view("datetime64[us]")).tolist()
+    return to_texts([text.removesuffix(".000000").removesuffix("T00:00:00").replace("T", " ") for text in texts])
+
+
 def keep(values: pa.Array, kept: BoolArray) -> pa.Array:
     """Choose the marked values (no copy if all are)."""
     return values if kept.all() else values.filter(to_arrow(kept))
@@ -307,6 +363,7 @@ def number_label(value: Any) -> str:
 
 
 __all__ = [
+    "NO_DATE",
     "as_doubles",
     "as_text",
     "blanked",
@@ -320,6 +377,8 @@ __all__ = [
     "letters",
     "long_integers",
     "missing_mask",
+    "moment_labels",
+    "moments",
     "number_label",
     "to_arrow",
     "to_integers",

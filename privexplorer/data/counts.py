@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privexplorer.arrays import BoolArray, FloatArray, IntArray
-from privexplorer.data._cells import parse_date
 from privexplorer.data._formats import reader
 from privexplorer.data._sample import Ragged
 from privexplorer.data.layout import ROW_LIMIT, ColumnInfo, Layout, inspect
@@ -152,7 +151,7 @@ def read_counts(source: Source, ref: TableColumn) -> ColumnCounts:
     """Count the distinct values of one column.
 
     Texts are compared exactly, apart from spaces at their ends; whole numbers and numbers are compared
-    as numbers, so that 1 and 1.0 are one value.
+    as numbers, so that 1 and 1.0 are one value, and dates as moments, however they are written.
 
     Parameters
     ----------
@@ -343,10 +342,10 @@ class _Cleaner:
     example: str = ""
     large_example: str = ""
     inexact_example: str = ""
-    slashes: bool = False
+    marks: set[str] = field(default_factory=set)
     tokens: Counter[str] = field(default_factory=Counter)
 
-    def clean(self, values: pa.Array, weights: IntArray, dates: bool = False) -> tuple[pa.Array, BoolArray]:
+    def clean(self, values: pa.Array, weights: IntArray) -> tuple[pa.Array, BoolArray]:
         """Type distinct values of one piece.
 
         Parameters
@@ -355,18 +354,14 @@ class _Cleaner:
             As read.
         weights : (m,) int array
             How many records each stands for.
-        dates : bool
-            Whether dates are to be turned into moments; else they stay texts.
 
         Returns
         -------
         typed : (m,) array
-            Texts, int64, float64 or moments; arbitrary where not kept.
+            Texts, int64 (for dates: microseconds since 1970) or float64; arbitrary where not kept.
         kept : (m,) bool array
             Where there is a value of the wanted kind.
         """
-        import pyarrow as pa
-
         from privexplorer.data import _values as arrow
 
         kind = self.attempt.kind
@@ -380,11 +375,11 @@ class _Cleaner:
         self.missing += int(weights[gone].sum())
         if gone.any():
             self.tokens.update(arrow.weigh_tokens(arrow.keep(cells, gone), weights[gone]))
-        if kind == "date" and dates:
-            moments = [parse_date(text or "", self.attempt.day_first) for text in cells.to_pylist()]
-            self.slashes |= any("/" in (text or "") for text in cells.to_pylist())
-            typed = pa.array(np.array(moments, dtype="datetime64[us]"))
-            return typed, self._judge(cells, gone, ~np.isnat(np.asarray(typed)), weights)
+        if kind == "date":
+            found = arrow.moments(arrow.blanked(cells, gone), self.attempt.day_first)
+            fits = self._judge(cells, gone, found != arrow.NO_DATE, weights)
+            self._weigh_dates(cells, fits, weights)
+            return arrow.to_arrow(found), fits
         if kind not in ("count", "number"):
             return cells, ~gone
         cells = cells if arrow.is_numeric(cells.type) else arrow.blanked(cells, gone)
@@ -431,6 +426,24 @@ class _Cleaner:
         self.inexact_example = self.inexact_example or _first(cells, found)
         self.inexact += int(weights[found].sum())
 
+    def _weigh_dates(self, cells: pa.Array, fits: BoolArray, weights: IntArray) -> None:
+        """Take note of dates whose order had to be decided, and of fractions of a second that are cut."""
+        import pyarrow.compute as pc
+
+        from privexplorer.data import _values as arrow
+
+        data, offsets = arrow.letters(cells)
+        starts = offsets[:-1][fits]
+        for mark in set("/-") - self.marks:
+            if ((data[starts + 1] == ord(mark)) | (data[starts + 2] == ord(mark))).any():  # no year comes first
+                self.marks.add(mark)
+        if np.diff(offsets).max(initial=0) <= len("2020-01-31 12:00:00.123456"):
+            return
+        cut = fits & arrow.to_numpy(pc.match_substring_regex(cells, r"[.,]\d{6}\d*[1-9]"))
+        if cut.any():
+            self.inexact_example = self.inexact_example or _first(cells, cut)
+            self.inexact += int(weights[cut].sum())
+
     @property
     def _kind_name(self) -> str:
         return KIND_TITLES[self.attempt.kind].split(" (")[0].lower()
@@ -460,16 +473,17 @@ class _Cleaner:
         if self.inexact:
             holds = "row holds a value" if self.inexact == 1 else "rows hold values"
             notes.append(
-                f"{self.inexact:,} {holds} with more digits than a number can keep, such as "
+                f"{self.inexact:,} {holds} with more digits than a {self._kind_name} can keep, such as "
                 f"“{_short(self.inexact_example)}”; values that differ in their last digits may count as one (read the "
                 "column as category to keep them apart)."
             )
         if self.spaced:
             was = "row had" if self.spaced == 1 else "rows had"
             notes.append(f"{self.spaced:,} {was} spaces before or after the value; they do not count.")
-        if self.slashes:
+        if self.marks:
             order = "day/month/year" if self.attempt.day_first else "month/day/year"
-            notes.append(f"Dates with slashes were read as {order}.")
+            named = " and ".join(name for mark, name in (("/", "slashes"), ("-", "hyphens")) if mark in self.marks)
+            notes.append(f"Dates with {named} were read as {order}.")
         return notes
 
 
@@ -496,7 +510,7 @@ def _counts(rows: _Rows, cleaner: _Cleaner) -> ColumnCounts:
 
     def marked() -> Iterator[tuple[pa.Array, IntArray | None, Marks | None]]:
         """Where reading is light, the thread that reads takes the fingerprints too, as long as they are of use."""
-        single, numbers = len(rows.layout.columns) == 1, cleaner.attempt.kind in ("count", "number")
+        single, numbers = len(rows.layout.columns) == 1, cleaner.attempt.kind in ("count", "number", "date")
         for piece, given in rows:
             useful = single and plain(piece) and (frequent.useful or not numbers)
             yield piece, given, fingerprints(piece) if useful else None
@@ -513,6 +527,8 @@ def _counts(rows: _Rows, cleaner: _Cleaner) -> ColumnCounts:
                 count(*arrow.count_values(piece))
         count(*frequent.rest())
         found, counts = tally.result()
+    if cleaner.attempt.kind == "date" and counts.size:
+        found = arrow.moment_labels(arrow.to_numpy(found))
     notes = cleaner.notes() + rows.notes()
     if rows.counts is not None and entries > counts.size > 0:
         notes.append("Some values stand in more than one row; their counts were added.")
@@ -544,9 +560,10 @@ def _column(rows: _Rows, cleaner: _Cleaner) -> Column:
                 )
             codes = np.repeat(codes, given)
         weights = np.bincount(codes, minlength=len(coded.dictionary)).astype(np.int64)
-        typed, kept = cleaner.clean(coded.dictionary, weights, dates=True)
+        typed, kept = cleaner.clean(coded.dictionary, weights)
         if plain:
-            values = np.asarray(typed)
+            values = arrow.to_numpy(typed)
+            values = values.view("datetime64[us]") if kind == "date" else values
         else:
             texts = typed.to_pylist()
             values = np.array(

@@ -14,9 +14,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privexplorer.data import ReadOptions, Source, TableColumn, _tally, _text, inspect, read_column, read_counts
+from privexplorer.data import (
+    ReadOptions,
+    Source,
+    TableColumn,
+    _tally,
+    _text,
+    _values,
+    inspect,
+    read_column,
+    read_counts,
+)
 from privexplorer.data import counts as counts_module
-from privexplorer.data._cells import MISSING
+from privexplorer.data._cells import MISSING, parse_date
 from privexplorer.errors import DataError
 
 HEADER_NOTE = "The first row was taken as the names of the columns."
@@ -389,6 +399,66 @@ def test_dates_become_moments_in_either_order():
     assert str(column("d,w\n3/4/2020,a\n5/6/2020,b\n").values[0])[:10] == "2020-04-03"
     mixed = column("d,w\n3/4/2020,a\nsoon,b\n", kind="date")
     assert (mixed.n, mixed.dropped.unreadable) == (1, 1)
+
+
+def test_dates_are_counted_as_days_however_they_are_written():
+    cells = ["2020-01-02", "02/01/2020", "2.1.2020", "2020-01-02 00:00", "02-01-2020", "2020-01-02T06:00:00+06:00"]
+    text = "d,w\n" + "".join(f"{cell},a\n" for cell in cells) + "2020-01-02 12:30,b\n2019-12-31,b\n31/12/2019,b\n,b\n"
+    found = counts(text, "d")
+    assert (found.kind, found.dropped.missing) == ("date", 1)
+    assert found.top(9) == [("2020-01-02", 6), ("2019-12-31", 2), ("2020-01-02 12:30:00", 1)]
+    assert "Dates with slashes and hyphens were read as day/month/year." in found.notes
+    american = counts("d,w\n" + "01/02/2020,a\n2020-01-02,a\n12/31/2019,b\n", "d")
+    assert american.top(3) == [("2020-01-02", 2), ("2019-12-31", 1)]
+    assert american.notes == ("Dates with slashes were read as month/day/year.",)
+    assert counts(text, "d", kind="category").distinct == 9
+    told = counts("d,w\n2020-01-02,a\nsoon,a\n", "d", kind="date")
+    assert (told.n, told.dropped.unreadable) == (1, 1)
+    assert "such as “soon”" in told.notes[0]
+    fine = counts("d,w\n2020-01-02 00:00:00.123456701,a\n2020-01-02 00:00:00.123456702,a\n", "d")
+    assert (fine.distinct, fine.top(1)) == (1, [("2020-01-02 00:00:00.123456", 2)])
+    assert fine.notes[0].startswith("2 rows hold values with more digits than a date can keep")
+
+
+DATES = st.one_of(
+    st.datetimes().map(lambda moment: moment.isoformat(" ")),
+    st.dates().map(str),
+    st.tuples(st.integers(0, 40), st.integers(0, 14), st.integers(0, 2200), st.sampled_from("/.-")).map(
+        lambda parts: f"{parts[0]:02d}{parts[3]}{parts[1]:02d}{parts[3]}{parts[2]:04d}"
+    ),
+    st.sampled_from(
+        [
+            "2020-01-01 05",
+            "2020-1-1",
+            "0000-01-01",
+            "2020-01-01 24:00",
+            "2020-01-01T05+02",
+            "2020-01-01 05:30:00 Z",
+            "x",
+            "2020-02-30",
+            "2020-01-01T05:30Z",
+            "2020-01-01 05:30:00+0230",
+            "1/2/2020",
+            "3.4.2020 05:06",
+            "2020/03/04",
+            "2020-01-01 05:30:00,5",
+            "2020-01-01 05:30:00.1234567",
+            "02/03/2020 7:08",
+            "2020-01-01T23:59:59+02",
+        ]
+    ),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(DATES, min_size=1, max_size=4), st.booleans())
+def test_dates_read_at_once_are_those_read_one_by_one(cells, day_first):
+    whole = _values.moments(_values.to_texts(cells), day_first)
+    for cell, found in zip(cells, whole.tolist(), strict=True):
+        moment = parse_date(cell, day_first)
+        expected = _values.NO_DATE if moment is None else int(np.datetime64(moment, "us").astype(np.int64))
+        assert found == expected
+        assert _values.moments(_values.to_texts([cell]), day_first)[0] == expected
 
 
 def test_order_is_by_count_then_value_whatever_the_order_of_rows():
