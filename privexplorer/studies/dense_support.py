@@ -113,7 +113,7 @@ class DenseSupportStudy(Study[DenseScenario]):
     card: ClassVar[str] = "Sample sizes that let a private count of all values be right, with the chances behind them."
     link: ClassVar[str] = "Count every value"
     theme: ClassVar[str] = "plan"
-    picture: ClassVar[str] = "unseen"
+    picture: ClassVar[str] = "grid"
     scenario: ClassVar[type[Scenario]] = DenseScenario
     late: ClassVar[frozenset[str]] = frozenset({"epsilon", "trials"})
     views: ClassVar[Mapping[str, str]] = {

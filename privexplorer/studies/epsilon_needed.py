@@ -132,7 +132,7 @@ class EpsilonNeeded(Study[EpsilonNeededScenario]):
     card: ClassVar[str] = "The smallest ε that keeps the error within your target, or how many people are missing."
     link: ClassVar[str] = "Plan the privacy"
     theme: ClassVar[str] = "plan"
-    picture: ClassVar[str] = "epsilon"
+    picture: ClassVar[str] = "target"
     scenario: ClassVar[type[Scenario]] = EpsilonNeededScenario
     late: ClassVar[frozenset[str]] = frozenset({"target", "n", "epsilons", "trials"})
     views: ClassVar[Mapping[str, str]] = {"error": "Error against ε", "people": "ε against n"}

@@ -123,7 +123,7 @@ class NoiseDesigner(Study[NoiseScenario]):
     card: ClassVar[str] = "From randomised response to erasure: same level, other cost, other ε."
     link: ClassVar[str] = "Design the noise"
     theme: ClassVar[str] = "swapped"
-    picture: ClassVar[str] = "dial"
+    picture: ClassVar[str] = "corners"
     scenario: ClassVar[type[Scenario]] = NoiseScenario
     late: ClassVar[frozenset[str]] = frozenset(NoiseScenario.model_fields)
     views: ClassVar[Mapping[str, str]] = {

@@ -83,7 +83,7 @@ class PeopleNeeded(Study[PeopleNeededScenario]):
     card: ClassVar[str] = "Plan a study: people against keep probability, for the interval width you want."
     link: ClassVar[str] = "Plan a private study"
     theme: ClassVar[str] = "effects"
-    picture: ClassVar[str] = "plan"
+    picture: ClassVar[str] = "crowd"
     scenario: ClassVar[type[Scenario]] = PeopleNeededScenario
     late: ClassVar[frozenset[str]] = frozenset(PeopleNeededScenario.model_fields)
     views: ClassVar[Mapping[str, str]] = {"keep": "Against α", "epsilon": "Against ε", "power": "To find the effect"}

@@ -101,7 +101,7 @@ class ReproduceEffects(Study[ReproduceEffectsScenario]):
     card: ClassVar[str] = "Propositions, coverage tables and errata of locally private inference, recomputed."
     link: ClassVar[str] = "Check a proposition"
     theme: ClassVar[str] = "reproduce_effects"
-    picture: ClassVar[str] = "bench"
+    picture: ClassVar[str] = "printed"
     scenario: ClassVar[type[Scenario]] = ReproduceEffectsScenario
     late: ClassVar[frozenset[str]] = frozenset({"trials"})
     rows: ClassVar[tuple[str, ...]] = (

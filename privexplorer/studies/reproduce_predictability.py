@@ -114,7 +114,7 @@ class ReproducePredictability(Study[ReproducePredictabilityScenario]):
     card: ClassVar[str] = "Every quantitative claim on predictability, recomputed, with its errata."
     link: ClassVar[str] = "Check a claim"
     theme: ClassVar[str] = "reproduce_predictability"
-    picture: ClassVar[str] = "panels"
+    picture: ClassVar[str] = "checks"
     scenario: ClassVar[type[Scenario]] = ReproducePredictabilityScenario
     late: ClassVar[frozenset[str]] = frozenset({"trials"})
     rows: ClassVar[tuple[str, ...]] = (
