@@ -407,7 +407,7 @@ def in_tex(numbers: str) -> str:
             return f"{float(found[0]):,.0f}".replace(",", "{,}")
         return rf"{found[1]}\times10^{{{power}}}"
 
-    return re.sub(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]\d+)", written, numbers)
+    return re.sub(r"(?<![\d.])(\d+(?:\.\d+)?)e([+-]\d+)", written, numbers)
 
 
 def marks_stand(leaked: int, compromised: float, people: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -26,6 +26,7 @@ from privexplorer.predictability import (
 from privexplorer.privacy import LaplaceNoise
 from privexplorer.records import Number, Scenario, Seed, Trials, field
 from privexplorer.simulation import block_rng, mean_and_error
+from privexplorer.studies._asking import in_tex
 from privexplorer.studies._predictability import ABOUT_GROUPS, CompromisedFraction, PopulationSize
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
 from privexplorer.studies.chart import Axis, Bars, Chart, Line, Panel, Points, Role, Spread
@@ -370,7 +371,7 @@ class Incomparable(Study[IncomparableScenario]):
         printed = laplace_scale(n, epsilon, "printed")
         grid = np.linspace(-0.5, 1.5, 401)
         ratio = float(np.abs(rate_log_ratio(n, epsilon, grid, n // 2)).max())
-        return (
+        found = (
             Formula(
                 "Private, yet predictable",
                 r"\gamma\ge\left(\tfrac12-p_U\right)^2-\frac{8}{(N\varepsilon)^2}",
@@ -415,6 +416,7 @@ class Incomparable(Study[IncomparableScenario]):
                 "Def A.2",
             ),
         )
+        return tuple(replace(one, numbers=in_tex(one.numbers)) for one in found)
 
     # ---- charts ----
 

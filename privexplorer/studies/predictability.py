@@ -713,7 +713,8 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         wanted = f"To halve the bound, γ ≤ {significant(target, 2)}, the noise must have"
         if not math.isfinite(level):
             return ["No amount of noise of this shape halves the bound on γ."]
-        return [f"{wanted} σ ≥ {significant(math.sqrt(level))}."]
+        counted = ", if counted as printed" if scenario.noise_scale == "paper" else ""
+        return [f"{wanted} σ ≥ {significant(math.sqrt(level))}{counted}."]
 
     def notes(self, scenario: PredictabilityScenario, prepared: Prepared, moment: Moment) -> tuple[Note, ...]:
         """Return what a reader must know."""

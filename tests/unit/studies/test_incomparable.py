@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -133,3 +134,9 @@ def test_the_sizes_of_the_exact_release_stand_inside_its_band_on_no_paper(people
     assert all(one.bgcolor is None and one.xanchor == "left" and one.xshift > 0 for one in mine)
     heights = sorted(one.y for one in mine)
     assert min(np.diff(heights)) > 0.1
+
+
+def test_the_numbers_of_formulas_have_no_computers_powers() -> None:
+    result = STUDY.run(make(people=100_000, trials=500))
+    assert not [one.numbers for one in result.formulas if re.search(r"\de[+-]\d", one.numbers)]
+    assert any(r"\times10^{-" in one.numbers for one in result.formulas)

@@ -708,9 +708,11 @@ def test_the_noise_that_is_said_to_halve_the_bound_halves_it(choices: dict[str, 
     prepared = STUDY.prepare(scenario, None)
     start = STUDY.moment(scenario, prepared.asked).now.product[0]
     found = re.search(
-        r"To halve the bound, γ ≤ (\S+), the noise must have σ ≥ (\S+)\. ", STUDY.assemble(scenario, prepared, []).shows
+        r"To halve the bound, γ ≤ (\S+), the noise must have σ ≥ (\S+?)(?:, if counted as printed)?\. ",
+        STUDY.assemble(scenario, prepared, []).shows,
     )
     assert found
+    assert ("if counted as printed" in found[0]) == (scenario.noise_scale == "paper")
     louder = scenario.model_copy(update={"noise": pr.Isotropic(std=float(found[2]))})
     assert STUDY.moment(louder, prepared.asked).now.product[0] == pytest.approx(start / 2, rel=0.01)
 

@@ -10,7 +10,7 @@ import pytest
 
 from privexplorer import predictability as pr
 from privexplorer.studies import study
-from privexplorer.studies._predictability import TwentyPeople
+from privexplorer.studies._predictability import Clinic, TwentyPeople
 from privexplorer.studies._release_choices import (
     OneCondition,
     PublishedMeans,
@@ -205,3 +205,8 @@ def test_whether_curves_coincide() -> None:
     assert coincide((price, gamma), (1.3 * price, gamma))
     assert not coincide((price, gamma), (1.6 * price, gamma))
     assert not coincide((price, gamma), (np.empty(0), np.empty(0)))
+
+
+def test_the_noise_multiplier_of_many_people_is_written_out() -> None:
+    result = STUDY.run(FrontierScenario(data=Clinic(people=20_000), compromised=0.7))
+    assert r"\nu=46{,}670" in result.formulas[0].numbers
