@@ -14,7 +14,7 @@ from pydantic import Field
 from privexplorer import predictability as pr
 from privexplorer.arrays import FloatArray
 from privexplorer.data import Tables
-from privexplorer.records import Number, Record, Scenario, field
+from privexplorer.records import Number, Record, Scenario, field, sorted_distinct
 from privexplorer.studies._asking import questions_of
 from privexplorer.studies._predictability import (
     ASSUMPTIONS,
@@ -31,6 +31,7 @@ from privexplorer.studies._release_choices import (
     NumberQuestion,
     OneCondition,
     Published,
+    PublishedCount,
     PublishedFormula,
     PublishedMeans,
     PublishedQuantile,
@@ -66,11 +67,17 @@ class NothingMore(Record):
 
 
 First = Annotated[
-    PublishedMeans | PublishedRate | PublishedRegression | PublishedQuantile | PublishedFormula,
+    PublishedMeans | PublishedRate | PublishedCount | PublishedRegression | PublishedQuantile | PublishedFormula,
     Field(discriminator="kind"),
 ]
 Further = Annotated[
-    NothingMore | PublishedMeans | PublishedRate | PublishedRegression | PublishedQuantile | PublishedFormula,
+    NothingMore
+    | PublishedMeans
+    | PublishedRate
+    | PublishedCount
+    | PublishedRegression
+    | PublishedQuantile
+    | PublishedFormula,
     Field(discriminator="kind"),
 ]
 
@@ -110,6 +117,14 @@ class CompositionLedgerScenario(Scenario):
         "Coarsen every release to one number, the sum of its numbers in units of their influence. What is computed "
         "from a release alone can never tell more than the release.",
         key="processed", group="Noise", titles={"none": "As published", "one": "One number per release"},
+    )  # fmt: skip
+    added: Annotated[
+        tuple[Annotated[int, Number, Field(ge=1, le=50)], ...], Field(max_length=50), sorted_distinct("numbers")
+    ] = field(
+        (), "Numbers that are added up",
+        "Places within each release, from 1, such as 1, 3; the other numbers are dropped. Left empty, or where a "
+        "release has none of them: all of its numbers.",
+        key="added", group="Noise", when=("processed", "one"), advanced=True,
     )  # fmt: skip
     compromised: CompromisedFraction = 0.3
     noise_scale: NoiseScaleChoice = "release"
@@ -225,7 +240,7 @@ class CompositionLedger(Study[CompositionLedgerScenario]):
         rule = np.zeros((len(releases), summary.dimension))
         for row, where in enumerate(stack.number_blocks):
             here = slice(where.start, where.stop)
-            rule[row, here] = 1.0 / np.where(spreads[here] > 0, spreads[here], 1.0)
+            rule[row, here] = kept(scenario.added, len(where)) / np.where(spreads[here] > 0, spreads[here], 1.0)
         return Prepared(
             people.n,
             tuple(one.words for one in releases),
@@ -423,6 +438,18 @@ def _told(
     )
 
 
+def kept(added: Sequence[int], numbers: int) -> FloatArray:
+    """Return 1 for the numbers of a release that are added up and 0 for those that are dropped.
+
+    Examples
+    --------
+    >>> kept((1, 3), 3), kept((4,), 2), kept((), 2)
+    (array([1., 0., 1.]), array([1., 1.]), array([1., 1.]))
+    """
+    found = np.isin(np.arange(1, numbers + 1), added)
+    return np.where(found, 1.0, 0.0) if found.any() else np.ones(numbers)
+
+
 def _notes(
     scenario: CompositionLedgerScenario, prepared: Prepared, forward: pr.ReleaseLedger, reverse: pr.ReleaseLedger
 ) -> tuple[Note, ...]:
@@ -436,6 +463,12 @@ def _notes(
                 "Post-processing",
             )
         )
+        if scenario.added:
+            told = []
+            for place, where in enumerate(prepared.number_blocks):
+                used = np.flatnonzero(prepared.rule[place, where.start : where.stop])
+                told.append(f"{_letter(place)}: {listed([str(at + 1) for at in used])} of {len(where)}")
+            out.append(Note(f"Added up, by release: {'; '.join(told)}."))
         if all(len(where) == 1 for where in prepared.number_blocks):
             out.append(Note("Every release here is one number already, so coarsening changes nothing."))
     if isinstance(scenario.question, NumberQuestion):

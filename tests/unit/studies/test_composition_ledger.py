@@ -140,3 +140,27 @@ def test_unknown_columns_are_refused_in_a_sentence() -> None:
         ran(third={"kind": "mean", "columns": ["salary"]})
     with pytest.raises((ParameterError, DataError), match="numbers"):
         ran(question={"kind": "one", "column": "age", "sign": ">", "value": "old"})
+
+
+def test_only_the_named_numbers_are_added_up() -> None:
+    """Keeping one of two means is publishing it alone; two of three are their sum, whatever the third."""
+    both = {**TWENTY, "first": {"kind": "mean", "columns": ["x1", "x2"]}, "second": {"kind": "none"}}
+    coarse = ran(**both, processed="one", added=[2])
+    alone = ran(**{**both, "first": {"kind": "mean", "columns": ["x2"]}})
+    for series in (ALONE, GAIN):
+        assert value(coarse, series, "A") == pytest.approx(value(alone, series, "A"), rel=1e-9)
+    assert value(ran(**both, processed="one"), ALONE, "A") != pytest.approx(value(coarse, ALONE, "A"), rel=0.01)
+    three = {"kind": "mean", "columns": ["age", "weight", "cost"]}
+    two = {"kind": "mean", "columns": ["age", "cost"]}
+    some, rest = (
+        ran(first=first, second={"kind": "none"}, third={"kind": "none"}, processed="one", added=added)
+        for first, added in ((three, [1, 3]), (two, []))
+    )
+    assert value(some, ALONE, "A") == pytest.approx(value(rest, ALONE, "A"), rel=1e-9)
+    assert "Added up, by release: A: 1 and 3 of 3." in [note.text for note in some.notes]
+
+
+def test_numbers_that_a_release_lacks_leave_it_whole() -> None:
+    assert ran(processed="one", added=[40]).frame.equals(ran(processed="one").frame)
+    with pytest.raises(ParameterError, match="1"):
+        ran(processed="one", added=[0])
