@@ -234,15 +234,27 @@ def moments(texts: pa.Array, day_first: bool) -> IntArray:
         return np.zeros(0, dtype=np.int64)
     found = _iso_moments(texts)
     if found is None:
-        turned = pc.replace_substring_regex(texts, r"^(\d\d)\.(\d\d)\.(\d{4})", r"\3-\2-\1")
-        order = r"\3-\2-\1" if day_first else r"\3-\1-\2"
-        for mark in "/-":
-            turned = pc.replace_substring_regex(turned, rf"^(\d\d){mark}(\d\d){mark}(\d{{4}})", order)
-        found = _iso_moments(turned)
+        found = _iso_moments(_years_first(texts, day_first))
     if found is None:
         dates = [None if text is None else parse_date(text, day_first) for text in texts.to_pylist()]
         found = np.array(dates, dtype="datetime64[us]").view(np.int64)
     return found
+
+
+def _years_first(texts: pa.Array, day_first: bool) -> pa.Array:
+    """Turn 31/01/2020, 31-01-2020 and 31.01.2020 at the start of a text into 2020-01-31."""
+    data, offsets = letters(texts)
+    lengths = np.diff(offsets)
+    starts = offsets[:-1][lengths >= 10]
+    marks = data[starts + 2]
+    turned = np.isin(marks, np.frombuffer(b"/-.", np.uint8)) & (data[starts + 5] == marks)
+    out = data.copy()
+    for order, chosen in (((6, 7, 8, 9, 2, 3, 4, 2, 0, 1), True), ((6, 7, 8, 9, 2, 0, 1, 2, 3, 4), False)):
+        some = starts[turned & (((marks == ord(".")) | day_first) == chosen)]
+        for place, source in enumerate(order):
+            out[some + place] = ord("-") if source == 2 else data[some + source]
+    array = pa.StringArray.from_buffers(len(texts), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(out))
+    return blanked(array, lengths == 0)
 
 
 def _iso_moments(texts: pa.Array) -> IntArray | None:
@@ -268,8 +280,13 @@ def _iso_moments(texts: pa.Array) -> IntArray | None:
 
 def moment_labels(found: IntArray) -> pa.Array:
     """Write microseconds since 1970 as dates; midnight and empty fractions are left out."""
-    texts = np.datetime_as_string(found.view("datetime64[us]")).tolist()
-    return to_texts([text.removesuffix(".000000").removesuffix("T00:00:00").replace("T", " ") for text in texts])
+    parts = [to_texts(())]
+    for start in range(0, found.size, 16_384):  # texts of many at once take much room
+        texts = np.datetime_as_string(found[start : start + 16_384].view("datetime64[us]")).tolist()
+        parts.append(
+            to_texts([text.removesuffix(".000000").removesuffix("T00:00:00").replace("T", " ") for text in texts])
+        )
+    return pa.concat_arrays(parts)
 
 
 def keep(values: pa.Array, kept: BoolArray) -> pa.Array:
