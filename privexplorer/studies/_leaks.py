@@ -28,7 +28,7 @@ PRODUCT_LIMIT = 40_000_000
 STEADIED = (
     "The marks of the simulated attacker who estimates its weights are steadied: the same leaks attacked with the best "
     "weights (the oracle), whose mean is known exactly, serve as control variate, which leaves the mean as it is and "
-    "makes ± several times smaller. The marks of the oracle itself are drawn without it."
+    "makes ± several times smaller. Marks of the oracle itself, where there are any, are drawn without it."
 )
 """What a page says where its marks went through :func:`steadied`."""
 _RIDGE = 1e-10  # keeps the systems solvable where moments repeat one another

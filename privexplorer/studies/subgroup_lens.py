@@ -374,7 +374,7 @@ class SubgroupLens(Study[SubgroupScenario]):
             ),
             notes=self.notes(scenario, prepared, mine, everybody, law),
             formulas=formulas(mine, prepared, scenario),
-            assumptions=(*asked.assumptions, SHARED_NOISE),
+            assumptions=(*asked.assumptions, leaking.STEADIED, SHARED_NOISE),
             extra={"share": share, "words": prepared.member_words, "order": scenario.order},
             runs=runs,
         )
