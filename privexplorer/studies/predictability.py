@@ -488,7 +488,8 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
         turn = f"{'falls' if end < start else 'rises'} from {before} to" if before != after else "stays at"
         why = picking.WHY_ONE if is_one else picking.WHY_PICKED
         notes = [*asked.notes, Note(why, title="No formula applies")]
-        notes += [Note(plain_markdown(text)) for text in moment.law.notes]
+        told = dict.fromkeys((*moment.now.notes, *moment.law.notes))
+        notes += [Note(plain_markdown(text)) for text in told]
         notes += asked.drowned(law, is_plain(scenario))
         if is_one and n > picking.MOST_LEFT_OUT:
             step = math.ceil(n / picking.MOST_LEFT_OUT)

@@ -46,3 +46,39 @@ def test_columns_that_a_link_names_stay() -> None:
 def test_a_wrong_column_of_a_link_is_still_named() -> None:
     app = opened({"data": "table", "ask.one.column": "income"})
     assert ["“income”" in box.value for box in app.error] == [True]
+
+
+@pytest.mark.parametrize(
+    ("query", "words", "labels"),
+    [
+        ({"leak": "adversary"}, "picked by hand", ["Picks first those whose"]),
+        ({"leak": "all-but-one", "loss": "log"}, "all but one of 2,000 records known", ["Clipping level τ"]),
+        ({"publish": "count"}, "the number of people with", ["Published: the number of people whose"]),
+        (
+            {"study": "attackers", "worst": "true", "picks": "adversary"},
+            "4,000 records",
+            ["Picks first those whose", "Everybody but one, too"],
+        ),
+    ],
+)
+def test_further_leaks_and_releases_are_forms(query: dict[str, str], words: str, labels: list[str]) -> None:
+    app = opened(query)
+    assert not app.exception
+    assert not app.error
+    assert app.get("plotly_chart")
+    assert any(words in box.value for box in app.markdown)
+    shown = {
+        widget.label
+        for kind in ("selectbox", "number_input", "text_input", "toggle", "checkbox")
+        for widget in app.get(kind)
+    }
+    assert set(labels) <= shown
+
+
+def test_the_slider_of_the_leak_reaches_the_right_arm() -> None:
+    app = opened({})
+    slider = next(one for one in app.slider if one.label == "Compromised fraction α")
+    slider.set_value(0.95).run()
+    assert not app.exception
+    assert said(app, "compromised") == ["0.95"]
+    assert any("95% of 2,000 records leaked" in box.value for box in app.markdown)
