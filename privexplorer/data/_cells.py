@@ -8,10 +8,8 @@ from collections.abc import Sequence
 
 from privexplorer.data.reference import Kind
 
-MISSING: tuple[str, ...] = (
-    "", "NA", "N/A", "n/a", "na", "NaN", "nan", "-nan", "NULL", "null", "<NA>", "#N/A", "NaT", ".",
-)  # fmt: skip
-"""Texts that stand for "no value" (after spaces at the ends are taken off)."""
+MISSING: tuple[str, ...] = ("", "na", "n/a", "nan", "-nan", "null", "none", "<na>", "#n/a", "nat", ".")
+"""Texts that stand for "no value", in any case (after spaces at the ends are taken off)."""
 
 _MISSING_SET = frozenset(MISSING)
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
@@ -28,7 +26,7 @@ _PAIRS = tuple(
 
 def is_missing(text: str) -> bool:
     """Whether a cell's text stands for "no value"."""
-    return text.strip() in _MISSING_SET
+    return text.strip().lower() in _MISSING_SET
 
 
 def is_number(text: str, decimal: str) -> bool:
@@ -87,7 +85,7 @@ def guess_kind(cells: Sequence[str], decimal: str) -> Kind:
     decimal : {"point", "comma"}
         Decimal mark.
     """
-    present = [cell for cell in cells if cell not in _MISSING_SET]
+    present = [cell for cell in cells if cell.lower() not in _MISSING_SET]
     distinct = set(present)
     if not present:
         return "category"

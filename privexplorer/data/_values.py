@@ -16,7 +16,7 @@ from privexplorer.data._cells import MISSING, parse_date
 
 Bytes = NDArray[np.uint8]
 
-_BEGINS = np.isin(np.arange(256), [ord(token[0]) for token in MISSING if token])
+_BEGINS = np.isin(np.arange(256), [ord(token[0]) for word in MISSING if word for token in (word, word.upper())])
 
 NO_DATE = int(np.iinfo(np.int64).min)
 """Stands for "no date" among moments, as it does for numpy."""
@@ -121,7 +121,9 @@ def missing_mask(texts: pa.Array, words: bool = True) -> BoolArray:
             data, offsets = letters(texts)
             likely = short[_BEGINS[data[offsets[short]]]]
             if likely.size:
-                gone[likely] = to_numpy(pc.is_in(texts.take(to_arrow(likely)), value_set=to_texts(MISSING)))
+                gone[likely] = to_numpy(
+                    pc.is_in(pc.ascii_lower(texts.take(to_arrow(likely))), value_set=to_texts(MISSING))
+                )
     return gone
 
 

@@ -26,7 +26,7 @@ from privexplorer.data import (
     read_counts,
 )
 from privexplorer.data import counts as counts_module
-from privexplorer.data._cells import MISSING, parse_date
+from privexplorer.data._cells import MISSING, is_missing, parse_date
 from privexplorer.errors import DataError
 
 HEADER_NOTE = "The first row was taken as the names of the columns."
@@ -240,6 +240,20 @@ def test_missing_words_count_as_values_only_in_a_histogram():
     assert rows.top(3) == [("x", 2)]
     assert rows.dropped.missing == 1
     assert "“NULL”" in rows.notes[0]
+
+
+@pytest.mark.parametrize("word", [word for word in MISSING if word])
+def test_missing_words_are_missing_in_any_case(word):
+    written = list(dict.fromkeys([word, word.upper(), word.title(), f" {word} "]))
+    for rest in ("1,a\n2.5,a\n2.5,b\n", "x,a\ny,a\ny,b\n"):
+        text = "v,w\n" + rest + "".join(f"{cell},c\n" for cell in written)
+        found = counts(text, "v")
+        assert found.kind == ("number" if rest[0] == "1" else "category")
+        assert (found.n, found.distinct, found.dropped.missing) == (3, 2, len(written))
+        assert all(f"“{cell.strip()}”" in found.notes[0] for cell in written)
+        assert inspect(Source.from_bytes("t.csv", text.encode())).columns[0].kind == found.kind
+    near = counts(f"v,w\nx{word},a\nx{word},a\n{word}x,a\n", "v")
+    assert (near.n, near.distinct) == (3, 2)
 
 
 @pytest.mark.parametrize("bad", ["-1", "2.5", "x", "1e400", "1 000"])
@@ -602,7 +616,7 @@ def test_any_table_written_with_quotes_is_read_back(rows, delimiter, encoding):
     names = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
     options = ReadOptions(delimiter=names[delimiter], header="yes", quote="double")
     source = Source.from_bytes("t.csv", out.getvalue().encode(encoding))
-    expected = Counter(row[1] for row in rows if row[1] not in MISSING)
+    expected = Counter(row[1] for row in rows if not is_missing(row[1]))
     ref = TableColumn(column="second", kind="category", read=options)
     if not expected:
         with pytest.raises(ValueError, match="no value that can be used"):
