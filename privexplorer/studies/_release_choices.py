@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from privexplorer import predictability as pr
-from privexplorer.arrays import IntArray
+from privexplorer.arrays import FloatArray, IntArray
 from privexplorer.data import Tables
 from privexplorer.errors import DataError, ParameterError, PrivExplorerError
 from privexplorer.privacy.mechanisms.gaussian import gaussian_delta
@@ -546,18 +546,27 @@ class PickedPeople(Leak):
         """Return the process, people in the order in which they are picked; the first ones are a smaller leak."""
         return pr.FixedProcess(records, self.order(table)[: records - 1])
 
-    def order(self, table: pr.Table) -> IntArray:
-        """Return everybody in the order in which they are picked."""
+    def order(self, table: pr.Table, scores: FloatArray | None = None) -> IntArray:
+        """Return everybody in the order in which they are picked; scores play no part."""
         return picked_order(compared(table, self.column, self.sign, self.value).evaluate(table))
 
 
-class HighestScores(Leak):
+class HighestScores(Record):
     """People picked by hand: those with the largest numbers in the column of the biased draws."""
 
     kind: Literal["scores"] = "scores"
     title: ClassVar[str] = "Largest numbers of that column"
     formula: ClassVar[str] = r"C=\{i: s_i\ \text{largest}\}"
     source: ClassVar[str] = pr.Adversary.source
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """No further column."""
+        return ()
+
+    def order(self, table: pr.Table, scores: FloatArray) -> IntArray:
+        """Return everybody in the order in which they are picked."""
+        return picked_order(scores)
 
 
 class EverybodyButOne(Leak):

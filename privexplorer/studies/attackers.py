@@ -41,7 +41,6 @@ from privexplorer.studies._release_choices import (
     HandChoice,
     HighestScores,
     OneCondition,
-    PickedPeople,
     PublishedChoice,
     PublishedMeans,
     PublishedRegression,
@@ -624,16 +623,12 @@ def positive_scores(table: pr.Table, name: str) -> FloatArray:
 def processes(scenario: AttackersScenario, table: pr.Table, people: int, draws: int) -> dict[str, pr.Process]:
     """Return all attackers with the same number of records."""
     scores = positive_scores(table, scenario.weight_column)
-    if isinstance(scenario.hand, PickedPeople):
-        picked = scenario.hand.order(table)[:draws]
-    else:
-        picked = np.argsort(-scores, kind="stable")[:draws]
     return {
         SHARD: pr.ShardProcess(people, draws / people),
         UNIFORM: pr.IndependentProcess(people, draws),
         BIASED: pr.IndependentProcess(people, draws, pr.law_from_scores(scores, scenario.bias)),
         STICKY: walk(scenario, table, people, draws, scenario.restart),
-        ADVERSARY: pr.FixedProcess(people, picked),
+        ADVERSARY: pr.FixedProcess(people, scenario.hand.order(table, scores)[:draws]),
     }
 
 
