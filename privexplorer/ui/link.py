@@ -40,9 +40,7 @@ def read(page: str, studies: Mapping[str, Study[Any]]) -> bool:
     first = next(iter(studies))
     wanted = now.get("study", [first])[-1]
     if wanted not in studies:
-        notes.append(
-            f"This page has no question called “{wanted[:60]}”; {near(wanted, studies)}; {first} is shown."
-        )
+        notes.append(f"This page has no question called “{wanted[:60]}”; {near(wanted, studies)}; {first} is shown.")
         wanted = first
     state[f"{page}:study"] = state.setdefault("_held", {})[f"{page}:study"] = wanted
     chosen = studies[wanted]

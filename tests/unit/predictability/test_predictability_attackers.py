@@ -320,7 +320,7 @@ def test_bad_attackers() -> None:
         (lambda: pr.IndependentProcess(3, 2, np.array([0.5, 0.5, 0.0])), ParameterError, r"Assumption 3\.1.*row 3"),
         (lambda: pr.IndependentProcess(2, 2, np.array([0.5, 0.6])), ParameterError, r"sum to 1 .*they sum to 1\.1"),
         (lambda: pr.IndependentProcess(3, 2, np.array([0.5, 0.5])), DataError, "2 entries, but there are 3"),
-        (lambda: pr.WeightedDraws(column="s").process(60, zero), ParameterError, r"row 5 is 0"),
+        (lambda: pr.WeightedDraws(column="s").process(60, zero), ParameterError, r"row 5 of column “s” is 0"),
         (lambda: pr.WeightedDraws(column="s").process(60), DataError, "needs the column 's'"),
         (lambda: pr.WeightedDraws(column="s").process(7, table), DataError, "each of the 7 people"),
         (lambda: pr.StickyStrata(column="nothing").process(60, table), DataError, "no column 'nothing'"),
