@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from privexplorer.data.reference import Kind
 
-MISSING: tuple[str, ...] = ("", "na", "n/a", "nan", "-nan", "null", "none", "<na>", "#n/a", "nat", ".")
+MISSING: tuple[str, ...] = ("", "na", "n/a", "nan", "-nan", "null", "<na>", "#n/a", "nat", ".")
 """Texts that stand for "no value", in any case (after spaces at the ends are taken off)."""
 
 _MISSING_SET = frozenset(MISSING)

@@ -718,3 +718,9 @@ def test_lines_tell_what_the_parser_tells(cells, kind, delimiter, encoding, end,
             patch.setattr(_tally, "_SLOT_BITS", 4)
             told.append(outcome(source, table))
     assert told[0] == told[1]
+
+
+def test_none_is_a_level_that_people_have():
+    """Of an illness, say: it must not go as if nothing had been written."""
+    found = counts("illness\nnone\nNone\nmild\nnone\n", "illness")
+    assert (found.n, found.distinct, found.dropped.missing) == (4, 3, 0)
