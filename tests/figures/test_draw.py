@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -347,17 +346,6 @@ def test_every_chart_has_words(chart):
     assert said.endswith(".")
     assert "<" not in said
     assert "nan" not in said
-
-
-def test_a_chart_is_built_in_a_blink(make):
-    chart = make("error")
-    draw(chart)
-    spent = []
-    for _ in range(7):
-        start = time.process_time()
-        draw(chart)
-        spent.append(time.process_time() - start)
-    assert min(spent) < 0.03, "measured 8 ms; the repaint of a page has 300 ms in all"
 
 
 def test_values_too_small_for_a_power_of_ten_are_drawn():
