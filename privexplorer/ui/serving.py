@@ -32,8 +32,8 @@ def chart_script() -> str | None:
     return f"./{found[0].relative_to(static).as_posix()}" if len(found) == 1 else None
 
 
-class EarlyChart:
-    """Middleware that adds a ``Link`` header to the pages with a chart.
+class MoreHeaders:
+    """Middleware that adds headers to answers; what it adds to which is said by :meth:`more`.
 
     Parameters
     ----------
@@ -43,53 +43,48 @@ class EarlyChart:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        script = chart_script()
-        self._link = f"<{script}>; rel=modulepreload; crossorigin".encode() if script else b""
-        self._pages = {page.address for page in PAGES if page.id not in WITHOUT_CHART}
+
+    def more(self, scope: Scope) -> list[tuple[bytes, bytes]]:
+        """Return the headers for the answer to one request."""
+        return []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on; a page's answer gets the header."""
-        if scope["type"] != "http" or not self._link or scope["path"].rpartition("/")[2] not in self._pages:
-            await self._app(scope, receive, send)
-            return
+        """Pass the request on, and the answer back with its headers."""
+        more = self.more(scope) if scope["type"] == "http" else []
 
         async def answer(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message["headers"], (b"link", self._link)]}
+            if more and message["type"] == "http.response.start":
+                message = {**message, "headers": [*message["headers"], *more]}
             await send(message)
 
         await self._app(scope, receive, answer)
 
 
-class NarrowWindow:
-    """Middleware that notes in a cookie whether the window is as narrow as a phone's.
-
-    Parameters
-    ----------
-    app
-        The application behind it.
-    """
+class EarlyChart(MoreHeaders):
+    """Middleware that adds a ``Link`` header to the pages with a chart."""
 
     def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+        super().__init__(app)
+        script = chart_script()
+        self._links = [(b"link", f"<{script}>; rel=modulepreload; crossorigin".encode())] if script else []
+        self._pages = {page.address for page in PAGES if page.id not in WITHOUT_CHART}
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on; answers ask for the window's width, and note it where it was told."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    def more(self, scope: Scope) -> list[tuple[bytes, bytes]]:
+        """Name the chart's script."""
+        return self._links if scope["path"].rpartition("/")[2] in self._pages else []
+
+
+class NarrowWindow(MoreHeaders):
+    """Middleware that notes in a cookie whether the window is as narrow as a phone's."""
+
+    def more(self, scope: Scope) -> list[tuple[bytes, bytes]]:
+        """Ask for the window's width, and note it where it was told."""
         told = dict(scope["headers"]).get(b"sec-ch-viewport-width", b"")
         more = [(b"accept-ch", b"Sec-CH-Viewport-Width")]
         if told.isdigit() and scope["path"].endswith("/host-config"):  # asked for right before a session begins
             age = b"86400" if int(told) < NARROW else b"0"
             more.append((b"set-cookie", NARROW_COOKIE.encode() + b"=1; Path=/; SameSite=Lax; Max-Age=" + age))
-
-        async def answer(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message["headers"], *more]}
-            await send(message)
-
-        await self._app(scope, receive, answer)
+        return more
 
 
 __all__ = ["EarlyChart", "NarrowWindow", "chart_script"]
