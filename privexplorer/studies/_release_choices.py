@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from pydantic import Field
@@ -93,56 +93,68 @@ class PublishedMeans(Published):
         return pr.Mean(columns=self.columns)
 
 
-class PublishedRate(Published):
+def sign_field(title: str, start: Sign = "=", key: str = "sign") -> Any:
+    """Declare how a column is compared; beside a column of numbers the form begins with "greater"."""
+    return field(start, title, "How it is compared.", key=key, titles=SIGNS, fresh=(">", "="))
+
+
+def value_field(title: str, start: str = "1", key: str = "value", column: str = "column") -> Any:
+    """Declare the value that a column is compared with."""
+    return field(start, title, VALUE_HELP, key=key, fresh=("", ""), value_of=("data", column))
+
+
+class PublishedCondition(Published):
+    """Base of what is published about the people who meet a condition."""
+
+    release: ClassVar[type[pr.Proportion | pr.Count]]
+    said: ClassVar[str]
+
+    if TYPE_CHECKING:  # each kind declares them, with its own words
+        column: str
+        sign: Sign
+        value: str
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The column."""
+        return (self.column,)
+
+    @property
+    def words(self) -> str:
+        """Name it."""
+        return f"{self.said} {self.column} {self.sign} {self.value}"
+
+    def record(self, table: pr.Table) -> pr.ReleaseRecord:
+        """Return the release."""
+        return self.release(condition=compared(table, self.column, self.sign, self.value).text)
+
+
+class PublishedRate(PublishedCondition):
     """The share of people who meet a condition."""
 
     kind: Literal["rate"] = "rate"
     title: ClassVar[str] = "A rate"
     formula: ClassVar[str] = pr.Proportion.formula
     source: ClassVar[str] = pr.Proportion.source
+    release: ClassVar[type[pr.Proportion | pr.Count]] = pr.Proportion
+    said: ClassVar[str] = "the rate of"
     column: ColumnName = column_field("diabetic", "Published: the share of people whose", "A column.", "column")
-    sign: Sign = field("=", "compares so", "How it is compared.", key="sign", titles=SIGNS, fresh=(">", "="))
-    value: TextValue = field("1", "with", VALUE_HELP, key="value", fresh=("", ""), value_of=("data", "column"))
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """The column."""
-        return (self.column,)
-
-    @property
-    def words(self) -> str:
-        """Name it."""
-        return f"the rate of {self.column} {self.sign} {self.value}"
-
-    def record(self, table: pr.Table) -> pr.ReleaseRecord:
-        """Return the release."""
-        return pr.Proportion(condition=compared(table, self.column, self.sign, self.value).text)
+    sign: Sign = sign_field("compares so")
+    value: TextValue = value_field("with")
 
 
-class PublishedCount(Published):
+class PublishedCount(PublishedCondition):
     """The number of people who meet a condition."""
 
     kind: Literal["count"] = "count"
     title: ClassVar[str] = "A count"
     formula: ClassVar[str] = pr.Count.formula
     source: ClassVar[str] = pr.Count.source
+    release: ClassVar[type[pr.Proportion | pr.Count]] = pr.Count
+    said: ClassVar[str] = "the number of people with"
     column: ColumnName = column_field("diabetic", "Published: the number of people whose", "A column.", "column")
-    sign: Sign = field("=", "compares so", "How it is compared.", key="sign", titles=SIGNS, fresh=(">", "="))
-    value: TextValue = field("1", "with", VALUE_HELP, key="value", fresh=("", ""), value_of=("data", "column"))
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """The column."""
-        return (self.column,)
-
-    @property
-    def words(self) -> str:
-        """Name it."""
-        return f"the number of people with {self.column} {self.sign} {self.value}"
-
-    def record(self, table: pr.Table) -> pr.ReleaseRecord:
-        """Return the release."""
-        return pr.Count(condition=compared(table, self.column, self.sign, self.value).text)
+    sign: Sign = sign_field("compares so")
+    value: TextValue = value_field("with")
 
 
 class PublishedQuantile(Published):
@@ -344,8 +356,8 @@ class OneCondition(Question):
     formula: ClassVar[str] = r"q_i=\mathbb 1\{x_i\ \text{meets the condition}\}"
     source: ClassVar[str] = "predictability §1.1"
     column: ColumnName = column_field("smoker", "Column", "What is asked about.", "column")
-    sign: Sign = field("=", "Comparison", "How it is compared.", key="sign", titles=SIGNS, fresh=(">", "="))
-    value: TextValue = field("1", "Value", VALUE_HELP, key="value", fresh=("", ""), value_of=("data", "column"))
+    sign: Sign = sign_field("Comparison")
+    value: TextValue = value_field("Value")
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -365,19 +377,15 @@ class TwoConditions(Question):
     formula: ClassVar[str] = r"q_i=\mathbb 1\{x_i\in A\cap B\}\ \text{or}\ \mathbb 1\{x_i\in A\cup B\}"
     source: ClassVar[str] = "predictability §1.1"
     column: ColumnName = column_field("smoker", "First column", "What is asked about.", "column")
-    sign: Sign = field("=", "First comparison", "How it is compared.", key="sign", titles=SIGNS, fresh=(">", "="))
-    value: TextValue = field("1", "First value", VALUE_HELP, key="value", fresh=("", ""), value_of=("data", "column"))
+    sign: Sign = sign_field("First comparison")
+    value: TextValue = value_field("First value")
     is_not: bool = field(False, "Not the first", "Ask for the opposite of the first condition.", key="not")
     joined: Literal["and", "or"] = field(
         "and", "Joined by", "Both conditions, or at least one.", key="join", titles={"and": "and", "or": "or"}
     )
     second_column: ColumnName = column_field("pressure", "Second column", "What is asked about.", "column2")
-    second_sign: Sign = field(
-        ">", "Second comparison", "How it is compared.", key="sign2", titles=SIGNS, fresh=(">", "=")
-    )
-    second_value: TextValue = field(
-        "140", "Second value", VALUE_HELP, key="value2", fresh=("", ""), value_of=("data", "column2")
-    )
+    second_sign: Sign = sign_field("Second comparison", ">", "sign2")
+    second_value: TextValue = value_field("Second value", "140", "value2", "column2")
     second_is_not: bool = field(False, "Not the second", "Ask for the opposite of the second condition.", key="not2")
 
     @property
