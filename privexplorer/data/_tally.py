@@ -4,9 +4,9 @@ A number is its own key. A text is known by a fingerprint of 96 bits. Its consta
 process and are told to nobody, so texts that share a fingerprint cannot be prepared; by chance two among a
 hundred million different texts do with a probability of about 1e-13 if fingerprints are as good as random
 ones (an assumption, tried in the tests, and no theorem). So the many texts of a crowded column need not be
-kept; the first half million are, as labels. No result depends on the constants: values stay in the order in
-which they first occur. The keys of a crowded column go to a temporary file
-without a name, in parts by their leading bits, and each part is counted by itself.
+kept; the first half million are, as labels. No result depends on the constants: the values with a label stay in
+the order in which they first occur, the counts of the others are sorted. The keys of a crowded column go to a
+temporary file without a name, in parts by their leading bits, and each part is counted by itself.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ _LONGEST_FREQUENT = 64
 _SMALL = 50_000
 _STEP = 16_384
 _LONG = 256
+_FEW = 256
 _SLOT_BITS = 18
 _PATIENCE = 300_000
 _SECRET = secrets.token_bytes(32)
@@ -121,15 +122,15 @@ class Tally:
             done += len(some)
 
     def result(self) -> tuple[pa.Array, NDArray[Any]]:
-        """Give distinct values and counts, in the order in which the values first occur.
+        """Give distinct values and counts.
 
         Returns
         -------
         values : (l,) array
-            All values; where there are more than ``LABELS``, or texts with more than ``LABEL_BYTES``
-            together, perhaps only the first of them.
+            All values, in the order in which they first occur; where there are more than ``LABELS``, or texts with
+            more than ``LABEL_BYTES`` together, perhaps only the first of them.
         counts : (d,) array of whole numbers, of as narrow a type as holds them
-            How often each occurs.
+            How often each of the first ``LABELS`` values occurs; then the other counts from large to small.
         """
         if self._type is None:
             return to_texts(()), np.zeros(0, dtype=np.uint8)
@@ -137,7 +138,7 @@ class Tally:
             self._settle()
             self._first = self._keys[: min(self._entries, LABELS)].copy()  # how full a batch is must not matter
             counts = self._counts[: self._entries]
-            counts = counts.astype(_narrowest(counts))
+            counts = _joined(counts[:LABELS], counts[LABELS:], np.zeros(1, dtype=np.int64))
         else:
             self._move_out(self._parts)
             self._parts.flush()
@@ -213,7 +214,8 @@ class _Parts:
     """Keys in a temporary file, in parts by their leading bits; each batch of keys has a stretch of every part."""
 
     def __init__(self, checked: bool) -> None:
-        self._checked, self._total, self._lock = checked, 0, threading.Lock()
+        self._checked, self._lock = checked, threading.Lock()
+        self._places: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
         self._batches: list[tuple[IntArray, dict[str, tuple[int, np.dtype[Any]]]]] = []
         try:
             self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (it is read once all is written)
@@ -238,18 +240,17 @@ class _Parts:
         self._file.close()
 
     def _write(self, keys: _Keys, checks: _Checks, counts: NDArray[Any]) -> None:
-        """Write a batch; an entry's place is its number among all entries."""
+        """Write a batch; the places of the first one's entries, all of which differ, are kept."""
         order, bounds = _by_part(keys)
+        if not self._batches:
+            self._places = order.astype(np.int32)
         arrays: dict[str, NDArray[Any]] = {"keys": keys}
         if self._checked:
             arrays["checks"] = checks
         if not (counts == 1).all():
             arrays["counts"] = counts
-        stretches: dict[str, tuple[int, np.dtype[Any]]] = {"places": (self._file.tell(), np.dtype(np.uint32))}
+        stretches: dict[str, tuple[int, np.dtype[Any]]] = {}
         try:
-            for start in range(0, keys.size, _SMALL):
-                places = (order[start : start + _SMALL] + self._total).astype(np.uint32)
-                self._put(places)
             for name, array in arrays.items():
                 stretches[name] = self._file.tell(), array.dtype
                 for start in range(0, keys.size, _SMALL):
@@ -257,45 +258,53 @@ class _Parts:
         except OSError:
             raise _no_room() from None
         self._batches.append((bounds, stretches))
-        self._total += keys.size
 
     def _put(self, array: NDArray[Any]) -> None:
         if self._file.write(array.data.cast("B")) < array.nbytes:
             raise OSError
 
     def counts(self) -> NDArray[Any]:
-        """Count each value, in the order of first occurrence; the file is gone afterwards."""
-        found = np.zeros(self._total, dtype=np.uint8)  # a byte per entry; the few large counts lie beside it
-        with contextlib.closing(self), ThreadPoolExecutor(2) as pool:
-            places, large = zip(*pool.map(lambda part: self._count(part, found), range(_PARTS)), strict=True)
-        size = 0
-        for start in range(0, self._total, _SMALL):  # close the gaps without a second array
-            some = found[start : start + _SMALL]
-            some = some[some > 0]
-            found[size : size + some.size] = some
-            size += some.size
-        found.resize(size, refcheck=False)
-        counts = np.concatenate(large)
-        if not counts.size:
-            return found
-        full = found.astype(_narrowest(counts))
-        full[found == 255] = counts[np.argsort(np.concatenate(places))]
-        return full
+        """Count each value: the first ``LABELS`` in the order of the first batch, then the others from large to small.
 
-    def _count(self, part: int, found: NDArray[np.uint8]) -> tuple[NDArray[np.uint32], IntArray]:
-        """Put down how often each value of one part occurs, where it first does; give place and count of the large."""
+        The file is gone afterwards.
+        """
+        first = np.zeros(min(self._places.size, LABELS), dtype=np.int64)
+        few, large = np.zeros(_FEW, dtype=np.int64), [_NONE]
+        with contextlib.closing(self), ThreadPoolExecutor(2) as pool:
+            for some, others in pool.map(lambda part: self._count(part, first), range(_PARTS)):
+                few += some
+                large.append(others)
+        return _joined(first, np.concatenate(large), few)
+
+    def _count(self, part: int, first: IntArray) -> tuple[IntArray, IntArray]:
+        """Count the values of one part: put down counts of the first values, and give those of the others.
+
+        Returns
+        -------
+        few : (_FEW,) int array
+            How many of the others occur so often.
+        large : (m,) int array
+            Counts of those that occur more often than that.
+        """
         keys = self._read("keys", part)
         if not keys.size:
-            return keys.astype(np.uint32), keys.astype(np.int64)
+            return np.zeros(_FEW, dtype=np.int64), _NONE
         starts, order = _runs(keys, self._read("checks", part) if self._checked else None, _PART_BITS)
         if any("counts" in stretches for _, stretches in self._batches):
-            sums = np.add.reduceat(self._read("counts", part)[order], starts)
+            sums = np.add.reduceat(self._read("counts", part)[order], starts, dtype=np.int64)
         else:
-            sums = np.diff(starts, append=order.size)
-        places = self._read("places", part)[order[starts]]
-        found[places] = np.minimum(sums, 255)
-        high = np.flatnonzero(sums >= 255)
-        return places[high], sums[high]
+            sums = np.empty_like(starts)
+            np.subtract(starts[1:], starts[:-1], out=sums[:-1])
+            sums[-1] = order.size - starts[-1]
+        bounds, _ = self._batches[0]
+        leaders = order[starts]
+        known = np.flatnonzero(leaders < bounds[part + 1] - bounds[part])  # the first batch stands first
+        places = self._places[bounds[part] + leaders[known]]
+        labelled = places < first.size
+        first[places[labelled]] = sums[known[labelled]]
+        sums[known[labelled]] = 0  # what occurs never counts for nothing
+        few = np.bincount(np.minimum(sums, _FEW), minlength=_FEW + 1)[:_FEW]
+        return few, sums[sums >= _FEW]
 
     def _read(self, name: str, part: int) -> NDArray[Any]:
         """One part of all batches; counts that were not written are ones."""
@@ -485,30 +494,66 @@ def _runs(keys: _Keys, checks: _Checks | None, known: int = 0) -> tuple[IntArray
     The first ``known`` bits of all scattered keys agree.
     """
     bits = np.uint64(keys.size.bit_length())
-    words = keys * _A  # one to one, and it brings differences to the leading bits
-    words <<= np.uint64(known)
+    scattered = keys * _A  # one to one, and it brings differences to the leading bits
+    words = scattered << np.uint64(known)
     words >>= bits
     words <<= bits
     words |= np.arange(keys.size, dtype=np.uint64)
     words.sort()
-    order = (words & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.int64)
+    order = (words & ((np.uint64(1) << bits) - np.uint64(1))).view(np.int64)
     words >>= bits
-    same = words[1:] == words[:-1]
-    if _differ(keys, order, same) or (checks is not None and _differ(checks, order, same)):
+    new = np.ones(keys.size, dtype=bool)
+    np.not_equal(words[1:], words[:-1], out=new[1:])
+    if _differ(_tails(scattered, checks, int(bits) - known), order, new):
         order = np.lexsort((keys,) if checks is None else (checks, keys))
-        same = keys[order[1:]] == keys[order[:-1]]
+        new[1:] = keys[order[1:]] != keys[order[:-1]]
         if checks is not None:
-            same &= checks[order[1:]] == checks[order[:-1]]
-    return np.flatnonzero(np.concatenate(([True], ~same))), order
+            new[1:] |= checks[order[1:]] != checks[order[:-1]]
+    return np.flatnonzero(new), order
 
 
-def _differ(values: NDArray[Any], order: IntArray, same: BoolArray) -> bool:
-    """Whether two neighbours in an order, said to be the same, are not."""
-    twins = np.flatnonzero(same)
-    if 4 * twins.size < same.size:
-        return bool((values[order[twins]] != values[order[twins + 1]]).any())
+def _tails(scattered: _Keys, checks: _Checks | None, bits: int) -> _Keys:
+    """Give what the order does not look at: so many last bits of the scattered keys, and the checks."""
+    if bits <= 0:
+        return np.zeros(scattered.size, dtype=np.uint64) if checks is None else checks.astype(np.uint64)
+    tails = scattered & np.uint64((1 << bits) - 1)  # at most 32 bits: no piece holds more entries
+    if checks is not None:
+        tails <<= np.uint64(32)
+        tails |= checks
+    return tails
+
+
+def _differ(values: _Keys, order: IntArray, new: BoolArray) -> bool:
+    """Whether two neighbours in an order, of which the second is not said to be new, are not the same."""
+    twins = np.flatnonzero(~new)
+    if 4 * twins.size < new.size:
+        return bool((values[order[twins]] != values[order[twins - 1]]).any())
     ordered = values[order]
-    return bool(((ordered[1:] != ordered[:-1]) & same).any())
+    return bool(((ordered[1:] != ordered[:-1]) > new[1:]).any())
+
+
+def _joined(first: NDArray[Any], others: NDArray[Any], few: IntArray) -> NDArray[Any]:
+    """Put counts into as narrow a type as holds them: the first as they are, the others from large to small.
+
+    Parameters
+    ----------
+    first, others : (a,), (b,) int arrays
+        Counts.
+    few : (c,) int array
+        How many more of the others are 0 (these do not count), 1, 2, ...; no others are smaller than c.
+    """
+    total = int(few[1:].sum())
+    kind = max(_narrowest(first), _narrowest(others), np.min_scalar_type(few.size - 1 if total else 0))
+    out = np.empty(first.size + others.size + total, dtype=kind)
+    out[: first.size] = first
+    middle = first.size + others.size
+    out[first.size : middle] = others
+    out[first.size : middle].sort()
+    out[first.size : middle] = out[first.size : middle][::-1].copy()
+    for count in range(few.size - 1, 0, -1):
+        out[middle : middle + few[count]] = count
+        middle += int(few[count])
+    return out
 
 
 def _narrowest(counts: NDArray[Any]) -> np.dtype[Any]:

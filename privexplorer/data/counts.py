@@ -61,7 +61,8 @@ class ColumnCounts:
         What it was read as.
     counts : (d,) int64 array
         Positive counts. Sorted from large to small, ties by value, as long as there are at most half a
-        million distinct values (of at most 16 MB together); else in the order in which they first occur.
+        million distinct values (of at most 16 MB together); else the first half million values in the order
+        in which they occur, then the counts of the others from large to small.
     dropped : Dropped
         What was left out.
     notes : tuple of str
@@ -277,7 +278,7 @@ class _Rows:
     no_count: int = 0
     zero: int = 0
 
-    def __iter__(self) -> Iterator[tuple[pa.Array, IntArray | None]]:
+    def __iter__(self) -> Generator[tuple[pa.Array, IntArray | None]]:
         wanted = [self.column.index] + ([self.counts.index] if self.counts else [])
         pieces = reader(self.source.format).chunks(self.source, self.layout, wanted, self.ragged)
         seen = 0
@@ -509,11 +510,12 @@ def _counts(rows: _Rows, cleaner: _Cleaner) -> ColumnCounts:
         return bool(pa.types.is_string(piece.type)) and not piece.null_count
 
     def marked() -> Iterator[tuple[pa.Array, IntArray | None, Marks | None]]:
-        """Where reading is light, the thread that reads takes the fingerprints too, as long as they are of use."""
+        """Where reading is light, a thread of its own takes the fingerprints, as long as they are of use."""
         single, numbers = len(rows.layout.columns) == 1, cleaner.attempt.kind in ("count", "number", "date")
-        for piece, given in rows:
-            useful = single and plain(piece) and (frequent.useful or not numbers)
-            yield piece, given, fingerprints(piece) if useful else None
+        with closing(_ahead(iter(rows), 1) if single else iter(rows)) as read:
+            for piece, given in read:
+                useful = single and plain(piece) and (frequent.useful or not numbers)
+                yield piece, given, fingerprints(piece) if useful else None
 
     with Tally(wide=rows.counts is not None) as tally, closing(_ahead(marked())) as pieces:
         for piece, given, marks in pieces:
