@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -162,10 +162,6 @@ class Estimate:
     def covers(self, truth: float) -> bool:
         """Return whether the interval holds ``truth`` (never without an interval)."""
         return self.low <= truth <= self.high
-
-    def with_notes(self, *notes: str, flags: Iterable[str] = ()) -> Estimate:
-        """Return the same estimate with further notes and flags."""
-        return replace(self, notes=(*self.notes, *notes), flags=(*self.flags, *flags))
 
 
 def sense_of_error(

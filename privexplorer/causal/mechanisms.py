@@ -84,11 +84,6 @@ class NoiseLaw(ABC):
         """Smallest probability of one value; 0 as soon as some value has none (any continuous law)."""
         return 0.0
 
-    @property
-    def is_discrete(self) -> bool:
-        """Whether the values are the codes 0, 1, ... of categories."""
-        return False
-
     def mean_of(self, function: Callable[[Values], ArrayLike]) -> FloatArray:
         """Integral of ``function(points)``, shape (M, ...), over the law: shape (...,)."""
         points, weights = self.nodes()
@@ -136,11 +131,6 @@ class FiniteNoise(NoiseLaw):
     def smallest_atom(self) -> float:
         """Smallest of the probabilities."""
         return float(self.probabilities.min())
-
-    @property
-    def is_discrete(self) -> bool:
-        """Categories: always so."""
-        return True
 
     def sample(self, size: int, rng: np.random.Generator) -> IntArray:
         """Draw codes, one uniform number each."""

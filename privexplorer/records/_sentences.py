@@ -171,6 +171,8 @@ def sentence(cls: type[Record], error: Mapping[str, Any], where: str) -> str:
             return f"{title} must be one of {', '.join(of)}; {says(where, limits.get('tag', got))}."
         if kind == "union_tag_not_found":
             return f"{title} must say its kind, one of {', '.join(of)}; {where} leaves it out."
+        if isinstance(got, str) and got in of:
+            return f'{title} must hold a group of settings, such as {{"kind": "{got}"}}; {says(where, got)} alone.'
         among = "a list of" if what == "several" and not (loc and isinstance(loc[-1], int)) else "one of"
         return f"{title} must be {among} {', '.join(of)}; {says(where, got)}."
     if what == "group":

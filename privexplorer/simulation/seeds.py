@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-DATA, NOISE, EXTRA = 0, 1, 2
+DATA, NOISE = 0, 1
 
 
 def block_rng(seed: int, block: int, stream: int = DATA) -> np.random.Generator:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -85,8 +85,3 @@ def absolute(scenario: Scenario, page: Mapping[str, str]) -> str:
     base = (st.context.url or "").split("?")[0]
     query = urlencode(parts(scenario, page), doseq=True)
     return f"{base}?{query}" if query else base
-
-
-def query_of(pairs: Iterable[tuple[str, str]]) -> str:
-    """Write pairs as the query of an address."""
-    return urlencode(list(pairs))
