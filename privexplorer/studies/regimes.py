@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -219,6 +220,63 @@ def free_ratio(size: float, exponent: FloatArray) -> FloatArray:
     return np.asarray(math.log(size) / np.logaddexp(math.log(2.0), exponent * math.log(size)))
 
 
+@dataclass(frozen=True)
+class FreeFrom:
+    """The ε from which on the private term is at most twice the other, in the range that large ε lead to."""
+
+    epsilon: float
+    branch: str
+    words: str
+    why: str
+
+
+def free_from(wanted: CoverageRates | SupportRates, accuracy: float) -> FreeFrom:
+    """Return from which ε on privacy is free up to a factor of two.
+
+    In the sublinear range that is ``1/√m`` (γ = 1/2), but never before the range starts, at ``1/(α m)``. For
+    ``m ≤ 1/α`` there is no such range, and the two terms of the small range are compared themselves. Derived,
+    checked in tests/unit/studies/test_regimes.py.
+    """
+    size, name = float(wanted.size), wanted.symbol
+    if size <= 1 / accuracy:
+        own = 1 / (2 * size) if isinstance(wanted, CoverageRates) else 1 / (2 * math.log(size))
+        text = f"1/(2{name})" if isinstance(wanted, CoverageRates) else f"1/(2 ln {name})"
+        return FreeFrom(own, "small", f"from ε = {text} = {significant(own, 2)} on", f"{text}, from the two terms")
+    power, start = size**-0.5, 1 / (accuracy * size)
+    if start > power:
+        return FreeFrom(
+            start,
+            "sublinear",
+            f"which starts at ε = 1/(α{name}) = {significant(start, 2)}",
+            f"1/(α{name}), where the sublinear range starts; 1/√{name} = {significant(power, 2)} lies before it",
+        )
+    return FreeFrom(
+        power,
+        "sublinear",
+        f"from ε = 1/√{name} = {significant(power, 2)} on",
+        f"for ε ≥ {name}^(γ−1) it is at most 1/γ times the other; here γ = 1/2",
+    )
+
+
+def middle_free_from(wanted: CoverageRates | SupportRates, accuracy: float) -> float:
+    """Return the ε from which on the private term of the middle range is at most twice the other one."""
+    if isinstance(wanted, CoverageRates):
+        return accuracy / 2
+    return 1 / (2 * accuracy * wanted.size * math.log(1 / accuracy))
+
+
+def even_epsilon(size: float, accuracy: float) -> float:
+    """Return the ε at which the private term of Theorem 10's lower rate is half of that rate.
+
+    The rest depends on n, which is then twice the rest. Derived, checked in tests/unit/studies/test_regimes.py.
+    """
+    learning = size / (accuracy * math.log(size))
+    rest = learning
+    for _ in range(200):
+        rest = learning + math.log(min(size, max(2 * rest, 2.0))) ** 2 / accuracy**2
+    return math.log(size) / (accuracy * rest)
+
+
 def sgt_sizes(m: float, accuracy: float, epsilon: float) -> list[Formula]:
     """Write what the smoothed estimator needs: without privacy as a rate, for the noise with its constants."""
     out = [
@@ -365,7 +423,7 @@ class Regimes(Study[RegimeScenario]):
                 f"The rate of the {'plug-in' if first <= second else 'polynomial'} estimator is the smaller one of the "
                 "two. The private terms hardly involve k. "
             )
-            even = math.log(size) / (accuracy * base)
+            even = even_epsilon(size, accuracy)
             turn = (
                 f"In the lower rate, privacy costs as much as everything else at ε = {significant(even, 2)}, and less "
                 "above. "
@@ -383,16 +441,15 @@ class Regimes(Study[RegimeScenario]):
                     else ". "
                 )
             )
-            even = size**-0.5
-            turn = (
-                f"In the sublinear range, from ε = 1/√{wanted.symbol} = {significant(even, 2)} on, the private term is "
-                "at most twice the other. "
-            )
+            free = free_from(wanted, accuracy)
+            turn = f"In the {WORDS[free.branch]}, {free.words}, the private term is at most twice the other. "
+            if found.branch == "middle" and (early := middle_free_from(wanted, accuracy)) < free.epsilon:
+                turn += f"In the middle range it is from ε = {significant(early, 2)} on. "
             card = Card(
                 "Free, up to twice, from",
-                f"ε = {significant(even, 2)}",
-                "γ = 1/2",
-                "For ε ≥ m^(γ−1) the private term is at most 1/γ times the other, if the sublinear range holds.",
+                f"ε = {significant(free.epsilon)}",
+                WORDS[free.branch],
+                f"From there on the private term is at most twice the other: {free.why}.",
             )
         cards = (
             Card("Upper rate", significant(upper), "shape only", "Hidden constants are set to one."),
@@ -608,6 +665,8 @@ def free_chart(result: Result) -> Chart:
     bound = result.series("bound 1/γ", PANELS["free"])
     mine = 1 + math.log(scenario.epsilon) / math.log(wanted.size)
     inside = EXPONENTS[0] <= mine <= EXPONENTS[-1]
+    # ε = m^(γ−1) ≥ 1/(α m)
+    start = -math.log(scenario.accuracy) / math.log(wanted.size)
     return Chart(
         "How much larger privacy makes the rate",
         "private term ÷ other term, sublinear range",
@@ -635,6 +694,7 @@ def free_chart(result: Result) -> Chart:
                     ),
                 ),
                 here=(mine, f"your ε: γ = {significant(mine, 2)}") if inside else None,
+                marked=((start, "range starts"),) if EXPONENTS[0] < start < EXPONENTS[-1] else (),
             ),
         ),
     )

@@ -18,6 +18,8 @@ from privexplorer.studies.regimes import (
     Regimes,
     RegimeScenario,
     SupportRates,
+    even_epsilon,
+    free_from,
     free_ratio,
 )
 
@@ -174,3 +176,40 @@ def test_smoothed_estimator_says_how_many_records_its_noise_needs() -> None:
     words = " ".join(formula.numbers for formula in study.run(scenario).formulas)
     assert "2,613.290171" in words
     assert "2,500" in words  # m ln(1/alpha)/ln m, the constant set to one
+
+
+@pytest.mark.parametrize("wanted", [CoverageRates(m=300), CoverageRates(), CoverageRates(m=20), SupportRates(k=300)])
+@pytest.mark.parametrize("accuracy", [0.02, 0.1, 0.5])
+def test_the_card_of_free_privacy_holds_for_the_rates(wanted: Any, accuracy: float) -> None:
+    """In the range that the card names, the private term is at most twice the other from its ε on."""
+    free = free_from(wanted, accuracy)
+    for more in (1 + 1e-9, 1.3, 7.0, 1e3):
+        found = wanted.rates(wanted.size, accuracy, free.epsilon * more)
+        assert found.branch == free.branch
+        private = found.terms["private"]
+        assert private <= 2 * (sum(found.terms.values()) - private) * (1 + 1e-9)
+    if free.branch == "small":  # and not before
+        found = wanted.rates(wanted.size, accuracy, free.epsilon * 0.9)
+        assert found.terms["private"] > 2 * (sum(found.terms.values()) - found.terms["private"])
+    card = study.run(RegimeScenario(property=wanted, accuracy=accuracy)).cards[3]
+    assert float(card.value.removeprefix("ε = ")) == pytest.approx(free.epsilon, rel=0.01)
+    assert card.chip == f"{free.branch} range"
+
+
+def test_few_records_with_a_sharp_answer_wait_for_the_sublinear_range() -> None:
+    result = study.run(RegimeScenario(property=CoverageRates(m=300), accuracy=0.02, epsilon=0.05))
+    assert result.cards[3].value == "ε = 0.167"
+    assert "which starts at ε = 1/(αm) = 0.17" in result.shows
+    assert "In the middle range it is from ε = 0.010 on" in result.shows
+    before, after = (coverage_sample_size(300, 0.02, e).terms for e in (0.0099, 0.0101))
+    assert before["private"] > 2 * before["statistical"]
+    assert after["private"] < 2 * after["statistical"]
+    chart = study.chart(result, "free")
+    assert chart.panels[0].marked[0][0] == pytest.approx(math.log(50) / math.log(300))
+
+
+@pytest.mark.parametrize(("k", "accuracy"), [(1_000, 0.1), (10_000, 0.9), (100_000, 0.5)])
+def test_the_entropy_card_names_the_even_epsilon(k: int, accuracy: float) -> None:
+    epsilon = even_epsilon(float(k), accuracy)
+    lower = entropy_sample_size(k, accuracy, epsilon).lower
+    assert math.log(k) / (accuracy * epsilon) == pytest.approx(lower / 2, rel=1e-9)
