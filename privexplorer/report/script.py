@@ -52,7 +52,7 @@ def snippet(study: Study[Any], scenario: Scenario) -> str:
         "from privexplorer import report",
     ]
     if names:
-        lines.append("from privexplorer.data import Source")
+        lines += ["from privexplorer.data import Source", "from privexplorer.errors import DataError"]
     lines += [
         "from privexplorer.studies import study",
         "",
@@ -66,7 +66,10 @@ def snippet(study: Study[Any], scenario: Scenario) -> str:
         lines += [f"    ({name!r}, {PLACE!r}),  # fill in the path of the file" for name in names]
         lines += [
             "):",
-            "    table = Source.from_path(path)",
+            "    try:",
+            "        table = Source.from_path(path)",
+            "    except DataError as error:",
+            "        raise SystemExit(str(error)) from None",
             "    if table.key != wanted:",
             '        raise SystemExit(f"{path} is another file: its SHA-256 begins with {table.key}, not {wanted}.")',
             "    tables[wanted] = table",

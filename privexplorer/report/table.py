@@ -11,6 +11,13 @@ from typing import Any
 from privexplorer.studies.result import COLUMNS, Result
 
 
+def file_stem(result: Result) -> str:
+    """Name a file after its question, its seed and, where not all runs are done, how many are."""
+    seed = getattr(result.scenario, "seed", None)
+    parts = ["privexplorer", result.study, *([] if seed is None else [f"seed-{seed}"])]
+    return "-".join([*parts, *([] if result.complete else [f"draft-of-{result.runs}-runs"])])
+
+
 def columns_of(result: Result) -> list[str]:
     """Columns in the order of files: series, x, y, std_error, then any others."""
     present = [str(name) for name in result.frame.columns]
@@ -63,4 +70,4 @@ def to_csv(result: Result) -> str:
     return out.getvalue()
 
 
-__all__ = ["columns_of", "plain_value", "rows_of", "to_csv"]
+__all__ = ["columns_of", "file_stem", "plain_value", "rows_of", "to_csv"]

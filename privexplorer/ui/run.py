@@ -1,4 +1,4 @@
-"""Run a study on a page: cached blocks, progress with time left, drafts that replace one another, a Stop button."""
+"""Run a study on a page: cached blocks, progress with time left, drafts that replace one another, a Cancel button."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ FIRST_BAR = 0.25
 BAR_EVERY = 0.1
 FIRST_DRAFT = 0.35
 DRAFT_EVERY = 0.7
+
+ONE_CANCEL = "<style>[data-testid=stStatusWidget] {display: none}</style>"
+"""Streamlit's own Stop would leave a page that still looks busy; while there is a Cancel, it is the only one."""
 
 Draw = Callable[[Result, str], None]
 
@@ -62,11 +65,11 @@ def run(study: Study[Any], scenario: Scenario, tables: Tables | None, private: b
     short = len(parts) < total
     if short and parts:
         with status.container(horizontal=True, vertical_alignment="center"):
-            st.info(f"Stopped after {len(parts)} of {total} blocks. What you see rests on these runs only.")
+            st.info(f"Stopped after {_share(len(parts), total)} of the runs. What you see rests on these only.")
             st.button("Continue", on_click=go_on, key=f"continue-{key[:12]}")
     elif short:
         with status.container(horizontal=True, vertical_alignment="center"):
-            st.info("Stopped before the first block was complete.")
+            st.info("Stopped before there was anything to show.")
             st.button("Continue", on_click=go_on, key=f"continue-{key[:12]}")
         st.stop()
     else:
@@ -102,6 +105,11 @@ def first_result(study: Study[Any], scenario: Scenario, tables: Tables | None, p
     return replace(study.finish(scenario, study.assemble(scenario, prepared, parts)), complete=len(parts) == total)
 
 
+def _share(done: int, total: int) -> str:
+    """Write how much is done; neither nothing nor all, as long as it is a part."""
+    return f"{min(max(round(100 * done / total), 1), 99)}%"
+
+
 def _compute(
     study: Study[Any],
     scenario: Scenario,
@@ -127,13 +135,14 @@ def _compute(
             if bar is None and now - begun > FIRST_BAR:
                 with status.container(horizontal=True, vertical_alignment="center", key="running"):
                     bar = st.empty()
-                    st.button("Stop", icon=":material/stop:", on_click=stop, args=(key,), key=f"stop-{key[:12]}")
+                    st.html(ONE_CANCEL)
+                    st.button("Cancel", icon=":material/stop:", on_click=stop, args=(key,), key=f"stop-{key[:12]}")
                 last_bar = 0.0
             # each call to Streamlit is also where a newer click ends this run
             if bar is not None and now - last_bar > BAR_EVERY:
                 last_bar = now
                 left = (now - begun) / (done - had) * (total - done)
-                words = f"{done} of {total} blocks, about {max(1, round(left))} s left. The chart below is a draft."
+                words = f"{_share(done, total)} of the runs, about {max(1, round(left))} s left. The chart is a draft."
                 bar.progress(done / total, words)
             if bar is not None and now - last_draft > (DRAFT_EVERY if last_draft > begun else FIRST_DRAFT):
                 draft = study.assemble(scenario, prepared, parts)

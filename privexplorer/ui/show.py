@@ -219,8 +219,13 @@ def download_tab(study: Study[Any], scenario: Scenario, result: Result) -> None:
     )
     with st.container(horizontal=True):
         for title, ending, mime, data in offers:
-            name = f"privexplorer-{study.id}.{ending}"
+            name = f"{report.file_stem(result)}.{ending}"
             st.download_button(title, data, name, mime, key=f"{study.id}:{ending}", on_click="ignore")
+    if not result.complete:
+        st.warning(
+            f"Numbers and report hold a draft of {result.runs:,} runs; scenario and script ask for all runs and "
+            "give other numbers."
+        )
     if any(item.level == "not-private" for item in result.notes):
         st.warning("These files hold numbers of your table that are **not private** beside the private answers.")
     st.caption("The chart itself: the camera in its toolbar saves PNG, the button beside it SVG.")

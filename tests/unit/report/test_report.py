@@ -153,6 +153,12 @@ def test_bad_files_are_refused_in_one_sentence(text):
         assert jargon not in sentence
 
 
+def test_files_are_named_after_seed_and_draft(result):
+    assert report.file_stem(result) == f"privexplorer-{result.study}-seed-{result.scenario.seed}"
+    draft = replace(result, complete=False, runs=361)
+    assert report.file_stem(draft).endswith(f"-seed-{result.scenario.seed}-draft-of-361-runs")
+
+
 # ---------------------------------------------------------------- script
 
 
@@ -181,6 +187,8 @@ def test_script_of_a_table_reads_it_from_a_path(tmp_path):
     other.write_text("pet\nfish\nfish\nbird\n", encoding="utf-8")
     with pytest.raises(SystemExit, match="another file"):
         executed(words.replace("PATH/TO/YOUR/TABLE.csv", other.as_posix()))
+    with pytest.raises(SystemExit, match=r"^There is no file “PATH/TO/YOUR/TABLE.csv”[^\n]*\.$"):
+        executed(words)
     bundled = one.scenario.model_validate({"distribution": {"kind": "empirical"}})
     assert list(tables_named(bundled)) == [], "bundled tables need no path"
 
