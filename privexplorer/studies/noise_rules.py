@@ -38,6 +38,9 @@ EXAMPLE = (10,) * 99 + (7,)
 KS = (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
 """Numbers of symbols of the coverage view; each sample has k/2 records, as in the published figures."""
 
+COVERAGE_N = 500
+"""Sample size at which card and text compare the rules of coverage."""
+
 
 class NoiseRulesScenario(Scenario):
     """Noise by rule."""
@@ -235,7 +238,7 @@ class NoiseRules(Study[NoiseRulesScenario]):
         worst = int(np.argmax(short))
         middle = float(np.median(code[:, -1]))
         bound = float(prepared.thesis[-1])
-        covered = coverage_at(1_000, scenario.ahead, epsilon)
+        covered = coverage_at(2 * COVERAGE_N, scenario.ahead, epsilon)
         times = covered["published bound" if scenario.ahead > 1 else "published code"] / covered["exact"]
         if prepared.data_dependent:
             rule = Card(
@@ -266,7 +269,10 @@ class NoiseRules(Study[NoiseRulesScenario]):
                 "Coverage bound" if scenario.ahead > 1 else "Coverage code",
                 ratio(times),
                 f"÷ exact, t = {scenario.ahead:.3g}"[:18],
-                "What the published rule makes the noise for over the exact sensitivity, for k = 1,000 and n = 500.",
+                f"What the published bound makes the noise for, over the exact sensitivity, at n = {COVERAGE_N}."
+                if scenario.ahead > 1
+                else "What the published code makes the noise for, max(t, 0.01), over the exact (1 + t)²; the sample "
+                "size does not matter.",
             ),
         )
         return Result(
@@ -332,11 +338,7 @@ class NoiseRules(Study[NoiseRulesScenario]):
                 "always "
                 "unseen; but its noise depends on the data, and some possible samples would get none. "
             )
-        return (
-            first
-            + middle
-            + f"For coverage the published bound is {ratio(times)} the exact value (k = 1,000, t = {scenario.ahead:g})."
-        )
+        return first + middle + coverage_words(scenario.ahead, times)
 
     def notes(self, scenario: NoiseRulesScenario, prepared: Prepared, short: FloatArray) -> tuple[Note, ...]:
         """Warn where the data-dependent rule under-noises."""
@@ -409,7 +411,7 @@ class NoiseRules(Study[NoiseRulesScenario]):
                     "eqs (4.4)–(4.9); properties §4.1",
                 )
             )
-        size, t = 500, scenario.ahead
+        size, t = COVERAGE_N, scenario.ahead
         sgt = SmoothedGoodToulmin()
         tight = sgt.sensitivity(size, t)
         if t > 1:
@@ -557,6 +559,25 @@ def mark(rows: pd.DataFrame, role: Any, label: str, hover: str, **more: Any) -> 
         rows["std_error"].to_numpy(),
         hover=hover,
         **more,
+    )
+
+
+def coverage_words(ahead: float, times: float) -> str:
+    """Say what is published about coverage: a bound beyond t = 1, up to there only what the code does (E13).
+
+    Examples
+    --------
+    >>> print(coverage_words(5.0, 2.34))
+    For coverage at t = 5 the published bound is 2.3× the exact value (n = 500).
+    """
+    if ahead > 1:
+        return (
+            f"For coverage at t = {ahead:g} the published bound is {ratio(times)} the exact value (n = {COVERAGE_N})."
+        )
+    return (
+        f"For coverage at t = {ahead:g} the published code makes the noise for max(t, 0.01) = {max(ahead, 0.01):g}, "
+        f"only {ratio(times)} the (1 + t)² = {significant((1 + ahead) ** 2)} that is needed, whatever the sample size: "
+        "it does not protect."
     )
 
 

@@ -83,8 +83,8 @@ class Twins(Study[TwinsScenario]):
     id: ClassVar[str] = "twins"
     question: ClassVar[str] = "Why is a small sample so hard to protect?"
     lead: ClassVar[str] = (
-        "Fifty records from a hundred values look almost like fifty from two hundred: a few changed records turn one "
-        "into the other, so a private answer cannot tell them apart."
+        "Samples of two populations may differ in a few records alone: the fewer have to change to turn one into the "
+        "other, the less a private answer can tell them apart."
     )
     tab: ClassVar[str] = "Twins"
     card: ClassVar[str] = "Two populations whose samples differ by a handful of records."

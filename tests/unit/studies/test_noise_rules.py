@@ -162,6 +162,22 @@ def test_up_to_one_sample_ahead_the_code_is_too_small():
     assert any("(1 + t)² = 2.25" in note.text and note.level == "warning" for note in result.notes)
     assert [mark.name for mark in study.chart(result, "coverage").marks()] == ["published code", "exact"]
 
+    # no bound of anybody's, and no matter of k
+    assert "published bound" not in result.shows
+    assert "max(t, 0.01) = 0.5, only 0.22× the (1 + t)² = 2.25" in result.shows
+    assert "k = 1,000" not in result.shows + result.cards[3].help
+    assert result.cards[3].label == "Coverage code"
+
+
+@pytest.mark.parametrize("preset", study.presets(), ids=lambda preset: preset.title)
+def test_a_bound_below_the_exact_value_is_never_called_one(preset):
+    result = study.run(preset.scenario.model_copy(update={"trials": 64}))
+    bounds = [card for card in result.cards if "bound" in card.label]
+    assert all(float(card.value.removesuffix("×")) >= 1 for card in bounds)
+    assert ("For coverage at t = 5 the published bound is 2.3× the exact value (n = 500)." in result.shows) == (
+        preset.scenario.ahead == 5
+    )
+
 
 def test_late_fields_leave_the_blocks_alone():
     first = NoiseRulesScenario()

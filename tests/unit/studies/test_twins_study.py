@@ -101,3 +101,12 @@ def test_refusal_and_drafts():  # type: ignore[no-untyped-def]
     part = STUDY.run_block(prepared, 1)
     assert part.shape == (128, 3, 1)
     assert STUDY.assemble(scenario, prepared, [part]).runs == 128
+
+
+def test_the_lead_fits_every_example():  # type: ignore[no-untyped-def]
+    """At 500 records guesses are nearly always right, so the lead must not say otherwise, nor name one setting."""
+    right = {preset.title: STUDY.run(preset.scenario).cards[2].value for preset in STUDY.presets()}
+    assert right["A larger sample"] == "99%"
+    assert float(right["One hundred or two hundred"].removesuffix("%")) < 70
+    for words in ("cannot", "Fifty", "hundred"):
+        assert words not in STUDY.lead
