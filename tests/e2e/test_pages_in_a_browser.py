@@ -160,7 +160,7 @@ def test_stop_keeps_the_draft_and_says_how_many_runs(visit: Any) -> None:
     tab.open("/entropy?trials=5000&n.low=5000&n.high=200000&n.points=20")
     stop = tab.page.get_by_test_id("stMain").get_by_role("button", name="Cancel")
     stop.wait_for(timeout=90_000)
-    assert not tab.page.get_by_test_id("stStatusWidget").is_visible()  # there is one way to end a run
+    tab.page.get_by_test_id("stStatusWidget").wait_for(state="hidden", timeout=10_000)  # one way to end a run
     tab.page.locator("[data-testid=stPlotlyChart] svg.main-svg").first.wait_for(timeout=90_000)
     stop.click()
     tab.page.get_by_text(re.compile(r"Stopped after \d+% of the runs")).wait_for(timeout=20_000)
