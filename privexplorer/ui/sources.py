@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from privexplorer.records import near
 from privexplorer.studies import catalogue
 from privexplorer.studies.sources import KINDS, Item, items
 from privexplorer.studies.words import typeset
@@ -15,8 +16,20 @@ ORDER = ("done", "not yet", "part of a proof")
 
 
 def choose(label: str, values: list[str]) -> str:
-    """Draw one filter."""
-    return str(st.selectbox(label, [ALL, *values], key=f"sources:{label}"))
+    """Draw one filter; the address holds what is chosen."""
+    return str(st.selectbox(label, [ALL, *values], key=label.lower(), bind="query-params"))
+
+
+def name_unknown(filters: dict[str, list[str]]) -> None:
+    """Name what the address asks for in vain, and take it off."""
+    for part, asked in st.query_params.to_dict().items():
+        if part in filters and (part in st.session_state or asked in (ALL, *filters[part])):
+            continue
+        if part in filters:
+            st.warning(f"There is no {part} called “{asked[:60]}”; {near(asked, filters[part])}. All are shown.")
+        else:
+            st.warning(f"This page has no filter called “{part[:60]}”; {near(part, filters)}.")
+        del st.query_params[part]
 
 
 def address(item: Item) -> str | None:
@@ -36,8 +49,11 @@ def sources() -> None:
             "witnesses it.",
         )
         everything = items()
+        origins = list(dict.fromkeys(item.source for item in everything))
+        chapters = list(dict.fromkeys(item.chapter for item in everything))
+        name_unknown({"source": origins, "chapter": chapters, "kind": list(KINDS), "state": list(ORDER)})
         with st.container(horizontal=True):
-            source = choose("Source", list(dict.fromkeys(item.source for item in everything)))
+            source = choose("Source", origins)
             places = [i.chapter for i in everything if source in (ALL, i.source)]
             chapter = choose("Chapter", list(dict.fromkeys(places)))
             kind = choose("Kind", list(KINDS))

@@ -160,3 +160,21 @@ def test_words_from_a_link_or_a_file_are_no_markup() -> None:
     assert bait not in words(app)
     app.get("file_uploader")[0].upload("*b*.csv", b"", "text/csv").run()
     assert any(r"\*b\*" in error.value for error in app.error)
+
+
+def test_the_filters_of_the_sources_stand_in_the_address() -> None:
+    """What is asked for is chosen; what there is not is named, once, and the rest still counts."""
+    app = opened("home")
+    for name, value in {"chapter": "Chapter 4", "state": "nearly", "colour": "red"}.items():
+        app.query_params[name] = value
+    app.switch_page("pages/sources.py").run()
+    assert not app.exception
+    assert [box.value for box in app.selectbox] == ["all", "Chapter 4", "all", "all"]
+    assert [warning.value.split(";")[0] for warning in app.warning] == [
+        "There is no state called “nearly”",
+        "This page has no filter called “colour”",
+    ]
+    assert int(app.metric[1].value) == int(app.metric[2].value) == 68
+    assert address(app) == {"chapter": ["Chapter 4"]}
+    app.run()
+    assert not app.warning
