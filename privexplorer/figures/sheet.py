@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations, product
 from typing import Any, Literal
 
 import numpy as np
@@ -74,6 +75,10 @@ LINE_BREAK = re.compile("<br ?/?>")
 HERE_LEVELS = (0.0, 1.0, 0.5, 0.75, 0.25, 0.9, 0.1, 0.82, 0.18, 0.67, 0.33, 0.58, 0.42)
 """Heights, as shares of a panel, at which the words beside a vertical line may stand: the best first."""
 BAR_GAP, BAR_GROUP_GAP = 0.35, 0.08
+NO_MARGIN = 16
+"""Right margin in pixels where nothing is written there."""
+LOWEST_NAMED_BAR, MOST_NAMED_BARS = 4.0, 8
+"""Bars of fewer pixels carry no name; so many places above bars are tried for each name."""
 
 
 def sheet(chart: Chart, size: Size) -> Spec:
@@ -99,7 +104,10 @@ def sheet(chart: Chart, size: Size) -> Spec:
     shapes: list[Spec] = []
     grounds: list[Ground] = []
     laid = cells(chart, size, right, top)
-    if any_strokes(chart, laid, size):
+    if (without := without_margin(chart, size, top)) is not None:
+        right, laid = NO_MARGIN, without
+        layout["margin"]["r"] = right
+    elif any_strokes(chart, laid, size):
         right += STROKE
         layout["margin"]["r"] = right
         laid = cells(chart, size, right, top)
@@ -566,25 +574,55 @@ def bar_places(panel: Panel, cell: Cell) -> dict[int, list[Box]]:
     return out
 
 
+def without_margin(chart: Chart, size: Size, top: int) -> list[Cell] | None:
+    """Lay out a single panel without room for names on the right, if all of them stand above bars; else ``None``."""
+    labelled = [mark for mark in chart.marks() if not isinstance(mark, HeatMap) and mark.label]
+    if len(chart.panels) > 1 or not labelled or not all(isinstance(mark, Bars) for mark in labelled):
+        return None
+    laid = cells(chart, size, NO_MARGIN, top)
+    return laid if names_above_bars(chart.panels[0], laid[0], size, set()) else None
+
+
 def names_above_bars(panel: Panel, cell: Cell, size: Size, said: set[str]) -> list[Spec]:
-    """Name bars side by side above each name's tallest bar, if all names find room there; adds to ``said``."""
+    """Name bars side by side above bars of theirs, if all names find room there; adds to ``said``.
+
+    Each name stands above its tallest bar, or, where names would meet there, above another one, first of all one that
+    does not share its top with a bar of another name.
+    """
     places = bar_places(panel, cell)
     named_bars = [(place, mark) for place, mark in enumerate(panel.marks) if isinstance(mark, Bars) and mark.label]
     if not named_bars or any(mark.stack or mark.name in said for _, mark in named_bars):
         return []
-    taken = [box for boxes in places.values() for box in boxes]
-    out: list[Spec] = []
-    for place, mark in named_bars:
-        text = wrapped(mark.label or "", LABEL_CHARACTERS)
+    bars = [box for boxes in places.values() for box in boxes]
+    texts = [wrapped(mark.label or "", LABEL_CHARACTERS) for _, mark in named_bars]
+    choices: list[list[tuple[int, Box]]] = []
+    for (place, _), text in zip(named_bars, texts, strict=True):
         wide, high = block_width(text, size.text), block_height(text, size.text)
-        tall = max(places[place], key=lambda box: box.y + box.height / 2)
-        spot = Box(tall.x, tall.y + tall.height / 2 + high / 2 + 3, wide, high)
-        if not spot.inside(cell.width, cell.height, over=size.text) or any(spot.overlaps(box) for box in taken):
-            return []
-        taken.append(spot)
-        out.append(inside(text, spot, cell, size, ROLES[mark.role].colour, f"label {mark.name}"))
+        others = [box for other, boxes in places.items() if other != place for box in boxes]
+        own = sorted(places[place], key=lambda box: -(box.y + box.height / 2))
+        found = []
+        for rank, bar in enumerate([own[0], *(bar for bar in own[1:] if bar.height >= LOWEST_NAMED_BAR)]):
+            top = bar.y + bar.height / 2
+            middle = min(max(bar.x, wide / 2), cell.width - wide / 2)  # as far to the side as there is room
+            spot = Box(middle, top + high / 2 + 3, wide, high)
+            if spot.inside(cell.width, cell.height, over=size.text) and not any(spot.overlaps(box) for box in bars):
+                below = Box(middle, top - high / 2, wide, high)
+                found.append((rank + 3 * any(below.overlaps(box) for box in others), spot))
+        choices.append(found[:MOST_NAMED_BARS])
+    if not all(choices):
+        return []
+    free = [
+        chosen for chosen in product(*choices) if not any(a.overlaps(b) for (_, a), (_, b) in combinations(chosen, 2))
+    ]
+    if not free:
+        return []
+    tallest = [each[0][1] for each in choices]
+    best = min(free, key=lambda chosen: ([spot for _, spot in chosen] != tallest, sum(cost for cost, _ in chosen)))
     said |= {mark.name for _, mark in named_bars}
-    return out
+    return [
+        inside(text, spot, cell, size, ROLES[mark.role].colour, f"label {mark.name}")
+        for (_, mark), text, (_, spot) in zip(named_bars, texts, best, strict=True)
+    ]
 
 
 def names_inside(

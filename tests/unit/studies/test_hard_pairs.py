@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
+from privexplorer.figures import draw
 from privexplorer.properties import HardPair, coverage_pair, entropy_pair, support_pair
 from privexplorer.studies.chart import Bars, Line
 from privexplorer.studies.hard_pairs import (
@@ -136,3 +138,37 @@ def test_marks_stand_in_the_table(view: str) -> None:
             assert mark.name in names  # type: ignore[union-attr]
             if isinstance(mark, Line):
                 assert np.all(np.isfinite(mark.y))
+
+
+def test_laws_have_names_and_whole_numbers_of_values() -> None:
+    few = study.run(HardPairScenario(pair=SupportTwins(k=5), epsilon=0.5, trials=16))
+    assert (
+        "The **larger law** has 5\u00a0values, the **smaller law** has 4\u00a0values: a gap of **1\u00a0value**."
+        in few.shows
+    )
+    assert (few.cards[0].value, few.cards[0].chip) == ("1\u00a0value", "one value less")
+    many = study.run(HardPairScenario(pair=SupportTwins(), trials=16))
+    assert "has 100\u00a0values, the **smaller law** has 90\u00a0values: a gap of **10\u00a0values**" in many.shows
+    for result in (few, many):
+        chart = study.chart(result, "laws")
+        said = " ".join([result.shows, result.takeaway, chart.title, *(str(mark.label) for mark in chart.marks())])
+        assert not re.search(r"\d\.\d+.values", said)
+    assert "shows 65.87 different values in 100 records" in study.run(HardPairScenario(trials=16)).shows
+
+
+@pytest.mark.parametrize("preset", study.presets(), ids=lambda preset: preset.title)
+def test_finished_examples_are_not_unlucky(preset: Any) -> None:
+    """Simulated and exact averages differ by less than the ± beside them, at all sample sizes."""
+    result = study.run(preset.scenario)
+    drawn, exact = (result.series(name, PANELS["distance"]) for name in ("simulated", "n · TV"))
+    assert np.all(np.abs(drawn["y"].to_numpy() - exact["y"].to_numpy()) < 2 * drawn["std_error"].to_numpy())
+
+
+@pytest.mark.parametrize("pair", [CoverageTwins(), SupportTwins()])
+def test_names_stand_above_bars_of_theirs_on_a_phone(pair: Any) -> None:
+    """Not in the margin, where they would stand beside the last bar only."""
+    result = study.run(HardPairScenario(pair=pair, trials=16))
+    figure = draw(study.chart(result, "laws"), compact=True)
+    names = [note for note in figure.layout.annotations if note.name.startswith("label ")]
+    assert len(names) == 2
+    assert all(note.xref == "x domain" and 0 < note.x < 1 for note in names)
