@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pandas as pd
@@ -23,15 +24,18 @@ def table_notes(distribution: Any) -> tuple[Note, ...]:
 
 
 def stated(value: float, error: float) -> tuple[str, str]:
-    """Write a value and its ± (two standard errors); an error far below the third digit is only said to be small.
+    """Write a value and its ± (two standard errors); an error below the last of three digits is said to be small.
 
     Examples
     --------
-    >>> stated(0.46528, 0.00003), stated(0.0385, 0.003)
-    (('0.465', '± under 0.5%'), ('0.038', '± 0.003'))
+    >>> stated(0.46528, 0.00003), stated(0.0385, 0.003), stated(26.71, 0.0748)
+    (('0.465', '± under 0.001'), ('0.038', '± 0.003'), ('26.7', '± under 0.1'))
     """
-    if 0 < error < 0.005 * abs(value):
-        return significant(value), "± under 0.5%"
+    if value and math.isfinite(value) and error > 1e-6 * abs(value):
+        last = 10.0 ** (math.floor(math.log10(abs(value))) - 2)  # the last of three digits
+        last = min(last, 1.0) if abs(value) < 1e6 else last
+        if error < last:
+            return significant(value), f"± under {significant(last, 1)}"
     return plus_minus(value, error)
 
 

@@ -234,14 +234,16 @@ class DenseSupportStudy(Study[DenseScenario]):
         """Add cards, words, formulas and notes."""
         k, accuracy, epsilon = prepared.k, scenario.accuracy, scenario.epsilon
         n, all_of = enough(scenario), everything(k)
-        expected, few = harmonic(k), f"{accuracy * k:.3g}"
+        expected, few = harmonic(k), values_of(accuracy * k)
         value, around = stated(wait[0], 2 * wait[1])
         cards = (
             Card(
-                f"Within {few} values from",
+                missed_from(accuracy * k),
                 f"n = {whole(n)}",
                 "before the noise",
-                "With chance 1 − α: theorem, 9 k ln(1/α), its argument corrected (E11).",
+                f"Fewer than {few} uncounted, with chance 1 − α: theorem, 9 k ln(1/α), its argument corrected (E11)."
+                if accuracy * k >= 1
+                else "Every value counts in full: theorem, 18 k ln k.",
             ),
             Card(
                 "Exact from",
@@ -250,10 +252,10 @@ class DenseSupportStudy(Study[DenseScenario]):
                 "Before the noise every value counts in full: theorem, 18 k ln k.",
             ),
             Card(
-                "Private answer too far off",
+                f"Off by {number(accuracy * k)} or more",
                 chance(*chances["private"], runs)[0],
-                f"at ε = {epsilon:g}",
-                f"Chance that a private answer is off by α k or more at n = {whole(n)}: "
+                f"private, ε = {epsilon:g}"[:18],
+                f"Chance that a private answer is off by α k = {few} or more at n = {whole(n)}: "
                 f"{' '.join(chance(*chances['private'], runs))}. ± is two standard errors.",
             ),
             Card(
@@ -265,7 +267,7 @@ class DenseSupportStudy(Study[DenseScenario]):
         )
         rare, doubt = chance(*chances["rare"], runs)
         shows = (
-            f"With **{k:,} values**, each with a share of 1 in {k:,}, **n = {whole(n)} records** leave {few} values or "
+            f"With **{k:,} values**, each with a share of 1 in {k:,}, **n = {whole(n)} records** leave {few} or "
             f"more uncounted with a chance of at most {percent(accuracy)}; in the simulation it was {rare}"
             f"{' (' + doubt + ')' if doubt else ''}: the condition is sufficient, not necessary. With the noise for "
             f"**ε = {epsilon:g}**, an answer is off by that much with chance "
@@ -280,7 +282,7 @@ class DenseSupportStudy(Study[DenseScenario]):
             shows=shows,
             takeaway=(
                 f"Chance that a count of {k:,} equally rare values is off by {few} or more, against the "
-                f" sample size. At n = {whole(n)} theory allows {percent(accuracy)}; without noise it was "
+                f"sample size. At n = {whole(n)} theory allows {percent(accuracy)}; without noise it was "
                 f"{chance(*chances['missed'], runs)[0]}, with noise {chance(*chances['private'], runs)[0]}."
             ),
             notes=self.notes(scenario),
@@ -370,6 +372,8 @@ class DenseSupportStudy(Study[DenseScenario]):
     def line(self, result: Result, view: str, name: str, role: Any, label: str, phrase: str, **more: Any) -> Line:
         """Describe one curve."""
         rows = result.series(name, PANELS[view])
+        if view == "error" and name != "private":  # names at one point of the axis would say nothing
+            rows = rows.iloc[: until_nothing_is_left(rows["y"].to_numpy())]
         error = rows["std_error"].to_numpy()
         return Line(
             role,
@@ -409,7 +413,7 @@ class DenseSupportStudy(Study[DenseScenario]):
             self.line(result, "error", "private", "private", "private", "private: {y} ± {e}", main=True, markers=True),
         )
         return Chart(
-            f"Chance to be off by {scenario.accuracy * scenario.k:.3g} values or more",
+            f"Chance to be off by {values_of(scenario.accuracy * scenario.k)} or more",
             "share of samples",
             Axis("sample size n, people", "log", symbol="n"),
             Axis("chance", "linear", low=0.0, high=1.0),
@@ -471,6 +475,52 @@ class DenseSupportStudy(Study[DenseScenario]):
                 ),
             ),
         )
+
+
+def number(value: float) -> str:
+    """Write α k: whole where it is.
+
+    Examples
+    --------
+    >>> number(5.000000000001), number(0.1 * 25), number(4000.0)
+    ('5', '2.50', '4,000')
+    """
+    return whole(value) if abs(value - round(value)) < 1e-9 * max(1.0, value) else significant(value)
+
+
+def values_of(value: float) -> str:
+    """Write a number of values, α k.
+
+    Examples
+    --------
+    >>> print(values_of(0.02 * 50), values_of(5.0), sep=", ")
+    1 value, 5 values
+    """
+    return f"{number(value)} value" + ("" if number(value) == "1" else "s")
+
+
+def missed_from(limit: float) -> str:
+    """Say how many values may be missed where fewer than α k are.
+
+    Examples
+    --------
+    >>> missed_from(1.0), missed_from(5.0), missed_from(2.5), missed_from(0.3)
+    ('None missed from', '≤ 4 missed from', '≤ 2 missed from', 'None missed from')
+    """
+    most = math.ceil(limit - 1e-9) - 1
+    return f"≤ {most:,} missed from" if most > 0 else "None missed from"
+
+
+def until_nothing_is_left(chances: FloatArray) -> int:
+    """Return how many points of a falling curve to draw: up to the first from which all are below 0.5%, included.
+
+    Examples
+    --------
+    >>> until_nothing_is_left(np.array([1.0, 0.2, 0.001, 0.0])), until_nothing_is_left(np.array([0.0, 0.0]))
+    (3, 2)
+    """
+    large = np.flatnonzero(chances >= 0.005)
+    return min(chances.size, int(large[-1]) + 2) if large.size else chances.size
 
 
 def enough(scenario: DenseScenario) -> int:

@@ -127,3 +127,12 @@ def test_curves_stand_in_the_table(view: str) -> None:
     result = study.run(BatchScenario(trials=32))
     names = set(study.numbers(result, view)["series"]) | {"19 of 20 private answers"}
     assert {mark.name for mark in study.chart(result, view).marks()} <= names  # type: ignore[union-attr]
+
+
+def test_an_error_stands_in_the_unit_of_its_value() -> None:
+    """No percentage beside a number of values: an error below the last digit shown is below one of that digit."""
+    result = study.run()
+    assert all("%" not in card.chip for card in result.cards)
+    mean = result.cards[0]
+    assert mean.chip == "± under 0.1"
+    assert float(mean.value) > 10

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -135,3 +136,27 @@ def test_epsilon_and_trials_are_late_and_drafts_work() -> None:
     block = study.run_block(prepared, 1)
     np.testing.assert_array_equal(block, study.run_block(again, 1))
     assert study.assemble(DenseScenario(trials=9), prepared, [block]).runs == 9
+
+
+@pytest.mark.parametrize("preset", study.presets(), ids=lambda preset: preset.title)
+def test_words_say_what_the_failure_is(preset) -> None:  # type: ignore[no-untyped-def]
+    """The theorem is about α k values or more missed: with α k = 1 none is missed, and 1 is one value."""
+    result = study.run(preset.scenario.model_copy(update={"trials": 32}))
+    limit = round(preset.scenario.accuracy * preset.scenario.k, 6)
+    said = " ".join([result.shows, result.takeaway, study.chart(result, "error").title])
+    assert not re.search(r"\b1 values", said)
+    assert "Within" not in result.cards[0].label
+    assert result.cards[0].label == ("None missed from" if limit <= 1 else f"≤ {limit - 1:.0f} missed from")
+    assert f"{limit:,.0f} value{'s' if limit > 1 else ''} or more" in said
+    assert all(len(card.label) <= 18 and len(card.chip) <= 18 for card in result.cards)
+
+
+def test_curves_end_where_nothing_is_left_of_them() -> None:
+    """So that their names do not hang on one point of the axis."""
+    result = study.run(DenseScenario(trials=64))
+    ends = [(mark.x[-1], mark.y[-1]) for mark in study.chart(result, "error").marks()]
+    assert len({x for x, _ in ends}) == len(ends)
+    rows = result.series("without privacy", PANELS["error"])
+    drawn = next(mark for mark in study.chart(result, "error").marks() if mark.name == "without privacy")
+    assert (rows["y"].to_numpy()[len(drawn.x) :] < 0.005).all()
+    assert len(drawn.x) < len(rows)
