@@ -32,7 +32,8 @@ Smoothing: TypeAlias = Literal["poisson", "binomial-1", "binomial-2"]
 
 CLOSEST = 1.001
 """The automatic smoothing takes this value of t where t lies between 1 and it."""
-_LARGEST_EXPONENT = 700.0
+LARGEST_EXPONENT = 700.0
+"""Coefficients and sensitivities up to e to this power are numbers."""
 
 
 class AdditiveCoverage(Record):
@@ -524,7 +525,7 @@ def _growth(r: float, t: float) -> float:
     if not r >= 0.0:
         raise ParameterError(f"The smoothing rate r must be at least 0; it is {r:g}.", field="r")
     exponent = r * (t - 1.0)
-    if not exponent <= _LARGEST_EXPONENT:
+    if not exponent <= LARGEST_EXPONENT:
         raise ParameterError(
             f"The sensitivity e^(r (t - 1)) is beyond the range of numbers at r = {r:g}, t = {t:g}; lower one of them.",
             field="t",
@@ -538,7 +539,7 @@ def _signed(counts: IntArray, t: float, log_survival: FloatArray) -> FloatArray:
     if t == 0.0:
         return np.zeros(counts.shape)
     logs = np.where(seen, counts * math.log(abs(t)) + log_survival, -np.inf)
-    if np.any(logs > _LARGEST_EXPONENT):
+    if np.any(logs > LARGEST_EXPONENT):
         raise ParameterError(
             f"The coefficients are beyond the range of numbers at t = {t:g}; look less far ahead or smooth more.",
             field="t",

@@ -74,6 +74,14 @@ class AdditiveEntropy(Record):
         """
         raise NotImplementedError
 
+    def falling_from(self, k: int | None = None) -> int:
+        """Return a sample size from which on the exact sensitivity falls; it may rise before.
+
+        2 for plug-in and Miller-Madow: ``h(1/n)`` and ``1/(2n)`` fall from there on.
+        """
+        self.check_k(k)
+        return 2
+
     def sensitivity_source(self, rule: NoiseRule = "exact") -> str:
         """Say where the sensitivity of this rule comes from."""
         raise NotImplementedError
@@ -296,6 +304,25 @@ class Polynomial(AdditiveEntropy):
             size,
             symbols,
         )
+
+    def falling_from(self, k: int | None = None) -> int:
+        """Return a sample size from which on the exact sensitivity falls; it may rise before.
+
+        ``n D(j) = ln n + c_j`` with ``c_j`` free of n, so ``n Δ_n`` is the largest ``|c_i - c_j|`` that n has room for.
+        From ``n = 2 N + 4`` on all pairs up to N + 1 have room, and only pairs ``(i, n - 1 - i)`` with i up to N + 1
+        can still grow: by at most ``1/(n - 1 - i)`` per record, so Δ_n falls as soon as their largest
+        ``c_i - c_{n-1-i}``, which never falls, is 2. Derived, checked in tests/unit/properties/test_entropy.py.
+        """
+        symbols = self.check_k(k)
+        assert symbols is not None  # noqa: S101
+        cutoff = self.parameters(symbols, True)[2]
+        n = 2 * cutoff + 4
+        low = np.arange(cutoff + 2)
+        while True:
+            steps = self.increments(np.concatenate((low, n - 1 - low)), n, symbols, True)
+            if n * float((steps[: low.size] - steps[low.size :]).max()) >= 2.0:
+                return n
+            n *= 2
 
     def sensitivity_source(self, rule: NoiseRule = "exact") -> str:
         """Say where the sensitivity comes from."""

@@ -144,7 +144,7 @@ def support_pair(k: int, accuracy: float) -> HardPair:
     fewer = min(fewer, k - 1)
     first = GroupedLaw(np.array([1.0 / k]), np.array([k]))
     second = GroupedLaw(np.array([1.0 / fewer]), np.array([fewer]))
-    return HardPair(first, second, 1.0 - fewer / k, (float(k), float(fewer)), "support")
+    return HardPair(first, second, (k - fewer) / k, (float(k), float(fewer)), "support")
 
 
 def entropy_pair(k: int, eta: float) -> HardPair:

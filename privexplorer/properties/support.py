@@ -6,7 +6,8 @@ Spec properties, section 6 (Lemma 30, eqs (4.2), (4.3)), errata E10 and E11.
 from __future__ import annotations
 
 import math
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Callable
+from typing import Annotated, ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,10 +16,12 @@ from pydantic import Field
 from privexplorer.arrays import FloatArray, IntArray
 from privexplorer.distributions.checks import sample_size, symbol_count
 from privexplorer.errors import ParameterError
-from privexplorer.properties.coverage import SmoothedGoodToulmin, check_accuracy
+from privexplorer.properties.coverage import LARGEST_EXPONENT, SmoothedGoodToulmin, check_accuracy
 from privexplorer.properties.entropy import NoiseRule, check_rule
 from privexplorer.properties.tables import AdditiveTable, check_counts, check_table_size
 from privexplorer.records import Accuracy, Record
+
+Answer = TypeVar("Answer")
 
 
 class SparseSupport(Record):
@@ -45,10 +48,14 @@ class SparseSupport(Record):
         """Return the look-ahead ``t = k ln(3/accuracy)/n - 1`` (eq (4.3))."""
         return symbol_count(k) * self.rate / sample_size(n) - 1.0
 
+    def smallest_sample(self, k: int, growth: float = LARGEST_EXPONENT) -> int:
+        """Return the smallest n whose weights stay below about ``e^growth``: ``r (t - 1) <= growth`` (Lemma 26)."""
+        return max(1, math.ceil(symbol_count(k) * self.rate**2 / (growth + 2.0 * self.rate)))
+
     def values(self, counts: IntArray, n: int, k: int) -> FloatArray:
-        """Return the coefficients at these counts."""
+        """Return the coefficients at these counts; refused where they leave the range of numbers."""
         if self.extrapolates(n, k):
-            return SmoothedGoodToulmin(smoothing_mean=self.rate).values(counts, n, self.ahead(n, k))
+            return self._extrapolated(n, k, lambda estimator, t: estimator.values(counts, n, t))
         return (np.asarray(counts) > 0).astype(np.float64)
 
     def table(self, n: int, k: int) -> AdditiveTable:
@@ -60,8 +67,7 @@ class SparseSupport(Record):
         """Return the exact sensitivity, or eq (4.1) where the sample is short; 1 for the count of seen symbols."""
         rule = check_rule(rule)
         if self.extrapolates(n, k):
-            estimator = SmoothedGoodToulmin(smoothing_mean=self.rate)
-            return estimator.sensitivity(n, self.ahead(n, k), rule, k)
+            return self._extrapolated(n, k, lambda estimator, t: estimator.sensitivity(n, t, rule, k))
         return 0.0 if k == 1 or n == 1 else 1.0
 
     def sensitivity_source(self, n: int, k: int, rule: NoiseRule = "exact") -> str:
@@ -77,8 +83,26 @@ class SparseSupport(Record):
         return SmoothedGoodToulmin(smoothing_mean=self.rate).is_private(self.ahead(n, k), rule)
 
     def bias_bound(self, n: int, k: int) -> float:
-        """Return ``2 + 2 e^(r (t - 1)) + 2 accuracy k / 3``, a bound on the bias where the sample is short."""
-        return 2.0 + 2.0 * math.exp(self.rate * (self.ahead(n, k) - 1.0)) + 2.0 * self.accuracy * k / 3.0
+        """Return ``2 + 2 e^(r (t - 1)) + 2 accuracy k / 3``, a bound on the bias where the sample is short.
+
+        Infinite where it is beyond the range of numbers.
+        """
+        exponent = self.rate * (self.ahead(n, k) - 1.0)
+        grown = math.exp(exponent) if exponent <= LARGEST_EXPONENT else math.inf
+        return 2.0 + 2.0 * grown + 2.0 * self.accuracy * k / 3.0
+
+    def _extrapolated(self, n: int, k: int, ask: Callable[[SmoothedGoodToulmin, float], Answer]) -> Answer:
+        try:
+            return ask(SmoothedGoodToulmin(smoothing_mean=self.rate), self.ahead(n, k))
+        except ParameterError as problem:
+            least = self.smallest_sample(k)
+            if n >= least:
+                raise
+            raise ParameterError(
+                f"With {n:,} records and k = {k:,} the estimate looks {self.ahead(n, k):,.0f} samples ahead, and its "
+                f"weights leave the range of numbers; take at least {least:,} records, or a smaller k.",
+                field="n",
+            ) from problem
 
 
 class DenseSupport(Record):

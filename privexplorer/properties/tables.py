@@ -67,7 +67,7 @@ def sensitivity_pair(values: ArrayLike, k: int | None = None) -> tuple[int, int]
     steps = np.diff(given)
     if not np.all(np.isfinite(steps)):
         raise ParameterError(
-            "The sensitivity is beyond the range of numbers; look less far ahead or smooth less.", field="t"
+            "The sensitivity is beyond the range of numbers; look less far ahead or smooth more.", field="t"
         )
     mirrored = steps[::-1]
     if symbols == 2:

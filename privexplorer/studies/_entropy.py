@@ -129,11 +129,12 @@ def data_dependent_step(values: FloatArray, common: IntArray, top: int) -> Float
 def lower_bound_shape(k: int, n: float, epsilon: float) -> float:
     """Accuracy at which Theorem 10's lower bound asks for n records, its constant set to one; in nats.
 
-    Solves ``k/(a ln k) + ln² min(k, n)/a² + ln k/(a ε) = n`` for ``a``: a quadratic in ``1/a``.
+    Solves ``k/(a ln k) + ln² min(k, n)/a² + ln k/(a ε) = n`` for ``a``: a quadratic. Its root is written as a sum, so
+    that nothing cancels where ε or n is small. Derived, checked in tests/unit/studies/test_lower_bound_shape.py.
     """
-    square = math.log(min(k, max(n, 2))) ** 2
-    single = k / math.log(k) + math.log(k) / epsilon
-    return 2 * square / (math.sqrt(single**2 + 4 * square * n) - single)
+    root = math.log(min(k, max(n, 2)))
+    single = k / math.log(k) + math.log(k) / float(epsilon)
+    return (single + math.hypot(single, 2 * root * math.sqrt(n))) / (2 * n)
 
 
 def private_squares(estimates: FloatArray, truth: float, scales: FloatArray, low: float, high: float) -> FloatArray:

@@ -2,12 +2,15 @@
 
 An unclipped private answer has squared error ``bias² + variance + 2 (Δ/ε)²`` (properties §2). Bias and sensitivity are
 exact, the variance is simulated; for a bound it is replaced by ``n Δ²/4`` (Lem 32). All parts are in the goal's unit.
+
+Nothing that is called a theorem is read off a grid: where a bound meets a target it is evaluated at whole sample sizes;
+a curve through grid points only says where to look.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -15,7 +18,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
-from scipy.interpolate import PchipInterpolator
+from scipy.interpolate import CubicSpline, PchipInterpolator
 
 from privexplorer.arrays import FloatArray, IntArray
 from privexplorer.data import Tables
@@ -31,6 +34,7 @@ from privexplorer.properties import (
     SparseSupport,
     SupportEstimator,
     entropy_sample_size,
+    sensitivity_sample_size,
     support_coverage_records,
     support_sample_size,
 )
@@ -38,15 +42,13 @@ from privexplorer.records import Number, Record, SymbolCount, field
 from privexplorer.simulation import block_rng
 from privexplorer.studies import _entropy as core
 from privexplorer.studies.result import Formula
-from privexplorer.studies.support_size import too_many
+from privexplorer.studies.support_size import WILDEST, too_far, too_many
 
 STEPS = 12
 """Places between two simulated sample sizes at which errors are looked up."""
 COIN_VARIANCE = 0.25
 ROOM = 1e-12
 """Less room for noise than this share of the squared target is rounding."""
-WILDEST = 1e60
-"""Sensitivities above this are refused: fourth powers of errors must stay numbers."""
 LARGEST = 1_000_000
 """Largest sample that is simulated: tables have one entry per count."""
 
@@ -83,6 +85,10 @@ class EntropyGoal(Record):
     def sensitivity(self, n: int, law: DiscreteLaw) -> float:
         """Return the exact sensitivity."""
         return self.estimator.sensitivity(n, law.k)
+
+    def falling_from(self, law: DiscreteLaw) -> int:
+        """Return a sample size from which on the sensitivity falls."""
+        return self.estimator.falling_from(law.k)
 
     def truth(self, n: int, law: DiscreteLaw) -> float:
         """Return what is estimated."""
@@ -148,6 +154,17 @@ class CoverageGoal(Record):
         """Return the exact sensitivity."""
         return SmoothedGoodToulmin().sensitivity(n, self.t, "exact", law.k)
 
+    def falling_from(self, law: DiscreteLaw) -> int:
+        """Return a sample size from which on the sensitivity falls, as a share of the further records.
+
+        ``(1 + t)^2/(t n)`` falls for t up to 1; beyond, and for two symbols, whose last increments change sign with n,
+        see tests/unit/studies/test_planning_exact.py.
+        """
+        n = 16
+        while law.k == 2 and self.t <= 1 and n < LARGEST and (2 * n + 1) * self.t ** (n - 1) >= 1:
+            n *= 2
+        return n
+
     def truth(self, n: int, law: DiscreteLaw) -> float:
         """Return what is estimated: the coverage of all records together."""
         return float(law.coverage((1 + self.t) * n))
@@ -207,6 +224,15 @@ class SupportGoal(Record):
         """Return the exact sensitivity."""
         return self.estimator.sensitivity(n, self.k)
 
+    def falling_from(self, law: DiscreteLaw) -> int:
+        """Return a sample size from which on the sensitivity falls: 2, or where n has room for all large weights.
+
+        These belong to counts near r t, which is k r²/n. Checked in tests/unit/studies/test_planning_exact.py.
+        """
+        if isinstance(self.estimator, SparseSupport):
+            return 2 + math.ceil(2 * self.estimator.rate * math.sqrt(self.k))
+        return 2
+
     def truth(self, n: int, law: DiscreteLaw) -> float:
         """Return what is estimated."""
         return float(law.support_size())
@@ -224,6 +250,10 @@ class SupportGoal(Record):
     def promise(self, law: DiscreteLaw) -> tuple[str, ...]:
         """Say what does not go together."""
         return too_many(law.support_size(), self.k)
+
+    def reach(self, sizes: IntArray, values: int = 2) -> tuple[str, ...]:
+        """Say so where the estimator extrapolates beyond the range of numbers."""
+        return too_far(self.estimator, sizes, self.k, values) if isinstance(self.estimator, SparseSupport) else ()
 
     def rate(self, law: DiscreteLaw, target: float, epsilon: float) -> Formula | None:
         """Return the rate of the theorem, shape only."""
@@ -248,14 +278,16 @@ def refused(goal: Any, distribution: Distribution, sizes: IntArray, tables: Tabl
         return ("One sample size is not a range; let the sample sizes end above where they start.",)
     if sizes[-1] > LARGEST:
         return (f"Sample sizes up to {LARGEST:,} are simulated here, not {sizes[-1]:,}; let the range end there.",)
+    counts = isinstance(goal, SupportGoal)
     if distribution.kind == "empirical":  # type: ignore[attr-defined]
-        return ()
-    return tuple(goal.promise(distribution.law(tables)))
+        return goal.reach(sizes) if counts else ()
+    law = distribution.law(tables)
+    return tuple(goal.promise(law)) or (goal.reach(sizes, law.support_size()) if counts else ())
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """What all blocks share. ``bias`` and ``sensitivity`` are exact at ``places``, in the goal's unit."""
+    """What all blocks share. Exact, in the goal's unit: ``bias`` at ``places``, ``sensitivity`` at ``fine`` sizes."""
 
     goal: Any
     law: DiscreteLaw
@@ -268,10 +300,11 @@ class Prepared:
     scales: FloatArray
     places: IntArray
     bias: FloatArray
+    fine: IntArray
     sensitivity: FloatArray
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def exact_parts(goal: Any, law: DiscreteLaw, n: int) -> tuple[float, float]:
     """Return bias and sensitivity at one sample size, exactly, in the goal's unit."""
     scale = goal.scale(n)
@@ -279,8 +312,9 @@ def exact_parts(goal: Any, law: DiscreteLaw, n: int) -> tuple[float, float]:
 
 
 def refinement(law: DiscreteLaw) -> int:
-    """Return how many exact steps lie between simulated sample sizes: more for laws of few masses, which are cheap."""
-    return 8 if law.groups[0].size <= 8 else 2 if law.groups[0].size <= 64 else 1
+    """Return how many steps of exact bias lie between simulated sample sizes: fewer for laws of many masses."""
+    masses = law.groups[0].size
+    return next(steps for limit, steps in ((64, 8), (2_000, 4), (10_000, 2), (math.inf, 1)) if masses <= limit)
 
 
 def all_sizes(goal: Any, law: DiscreteLaw, ns: IntArray) -> IntArray:
@@ -302,15 +336,19 @@ def prepare(
     law = distribution.law(tables)
     for words in goal.promise(law):
         raise ParameterError(words, field="k")
+    if isinstance(goal, SupportGoal):
+        for words in goal.reach(ns, law.support_size()):
+            raise ParameterError(words, field="n")
     sizes = all_sizes(goal, law, ns)
     made = [goal.table(int(n), law) for n in sizes]
     means = np.array([table.mean(law) for table in made])
     scales = np.array([goal.scale(int(n)) for n in sizes])
     at = {int(n): (m - goal.truth(int(n), law)) / s for n, m, s in zip(sizes, means, scales, strict=True)}
     places = between(sizes, refinement(law))
-    sensitivity = np.array([goal.sensitivity(int(n), law) / goal.scale(int(n)) for n in places])
+    fine = np.union1d(places, between(sizes, STEPS))
+    sensitivity = np.array([goal.sensitivity(int(n), law) / goal.scale(int(n)) for n in fine])
     if sensitivity.max() > WILDEST:
-        wild = int(places[np.flatnonzero(sensitivity > WILDEST)[-1]])
+        wild = int(fine[np.flatnonzero(sensitivity > WILDEST)[-1]])
         raise ParameterError(
             f"With {wild:,} records this estimator extrapolates so far that its weights leave the range of numbers; "
             "let the sample sizes start higher.",
@@ -329,6 +367,7 @@ def prepare(
         scales,
         places,
         bias,
+        fine,
         sensitivity,
     )
 
@@ -353,7 +392,7 @@ class Parts:
     Attributes
     ----------
     n : (sizes,) float array
-        Sample sizes, increasing; real numbers between the whole ones.
+        Sample sizes, increasing; whole numbers.
     bias, variance, sensitivity : (sizes,) float arrays
         What the squared error is made of.
     doubt : (sizes,) float array
@@ -382,8 +421,9 @@ def parts_at_points(prepared: Prepared, blocks: FloatArray) -> Parts:
     off = ((blocks - prepared.means) / prepared.scales) ** 2
     runs = off.shape[0]
     doubt = off.std(axis=0, ddof=1) / math.sqrt(runs) if runs > 1 else np.zeros(off.shape[1])
-    at = np.searchsorted(prepared.places, prepared.ns)
-    return Parts(prepared.ns.astype(np.float64), prepared.bias[at], off.mean(axis=0), doubt, prepared.sensitivity[at])
+    bias = prepared.bias[np.searchsorted(prepared.places, prepared.ns)]
+    sensitivity = prepared.sensitivity[np.searchsorted(prepared.fine, prepared.ns)]
+    return Parts(prepared.ns.astype(np.float64), bias, off.mean(axis=0), doubt, sensitivity)
 
 
 def failures(prepared: Prepared, blocks: FloatArray, points: Parts, target: float, epsilon: float) -> Parts:
@@ -400,25 +440,40 @@ def failures(prepared: Prepared, blocks: FloatArray, points: Parts, target: floa
     return Parts(points.n, points.bias, chance.mean(axis=0), doubt, points.sensitivity)
 
 
-def parts_at(prepared: Prepared, points: Parts, n: FloatArray) -> Parts:
-    """Interpolate the parts at any sample sizes: exact ones between many places, the spread between simulated ones."""
-    knots, places, x = np.log(points.n), np.log(prepared.places), np.log(n)
+def spread_at(points: Parts, n: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Interpolate the simulated variance and its standard error between the simulated sample sizes."""
+    knots, x = np.log(points.n), np.log(n)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(points.variance > 0, points.doubt / points.variance, 0.0)
     variance = PchipInterpolator(knots, np.sqrt(points.variance))(x) ** 2
-    return Parts(
-        np.asarray(n, dtype=np.float64),
-        PchipInterpolator(places, prepared.bias)(x),
-        variance,
-        variance * np.interp(x, knots, share),
-        np.maximum(PchipInterpolator(places, prepared.sensitivity)(x), 0.0),
-    )
+    return variance, variance * np.interp(x, knots, share)
+
+
+def parts_at(prepared: Prepared, points: Parts, n: int) -> Parts:
+    """Return the parts at one sample size: bias and sensitivity exact there, the spread interpolated."""
+    here = np.array([float(n)])
+    bias, sensitivity = exact_parts(prepared.goal, prepared.law, n)
+    return Parts(here, np.array([bias]), *spread_at(points, here), np.array([sensitivity]))
 
 
 def parts_between(prepared: Prepared, points: Parts) -> Parts:
-    """Interpolate the parts on a fine grid."""
-    pieces = [np.geomspace(a, b, STEPS + 1) for a, b in pairwise(points.n.tolist())]
-    return parts_at(prepared, points, np.unique(np.concatenate([points.n, *(piece[1:-1] for piece in pieces)])))
+    """Return the parts on the fine grid: the sensitivity exact, bias and spread interpolated between their places."""
+    fine = prepared.fine.astype(np.float64)
+    return Parts(fine, bias_between(prepared), *spread_at(points, fine), prepared.sensitivity)
+
+
+def bias_between(prepared: Prepared) -> FloatArray:
+    """Interpolate the exact biases on the fine grid, by a cubic spline between changes of the estimator."""
+    out = np.empty(prepared.fine.size)
+    cuts = [c for c in prepared.goal.changes(prepared.law) if prepared.ns[0] < c <= prepared.ns[-1]]
+    ends = [0, *cuts, prepared.fine[-1] + 1]
+    for low, high in pairwise(ends):
+        known = (prepared.places >= low) & (prepared.places < high)
+        wanted = (prepared.fine >= low) & (prepared.fine < high)
+        x, y, at = np.log(prepared.places[known]), prepared.bias[known], np.log(prepared.fine[wanted])
+        out[wanted] = CubicSpline(x, y)(at) if x.size > 1 else y[0]
+    out[np.searchsorted(prepared.fine, prepared.places)] = prepared.bias
+    return out
 
 
 @dataclass(frozen=True)
@@ -484,22 +539,82 @@ def exact_bound(goal: Any, law: DiscreteLaw, n: int, epsilon: float) -> float:
 
 
 def people_for_sure(prepared: Prepared, fine: Parts, target: float, epsilon: float) -> Found:
-    """Find the sample size at which the bound reaches the target; undoes :func:`exact_bound` within one record."""
-    bounds = fine.bound(epsilon)
+    """Find a whole sample size whose bound meets the target, while that of one record less does not.
+
+    Undoes :func:`exact_bound`. The curve on the fine grid says where to look; both sizes are evaluated exactly.
+    """
+    bounds, sizes = fine.bound(epsilon), prepared.fine
     found = smallest_size(fine.n, bounds, np.zeros_like(bounds), target)
-    if found.place != "inside":
+    if found.place == "never":
         return found
-    n, lowest, highest = found.n, float(fine.n[0]), float(fine.n[-1])
-    place = int(np.clip(np.searchsorted(fine.n, n), 1, fine.n.size - 1))
-    slope = math.log(bounds[place] / bounds[place - 1]) / math.log(fine.n[place] / fine.n[place - 1])
-    for _ in range(4):
-        whole = round(n)
-        better = whole * (target / exact_bound(prepared.goal, prepared.law, whole, epsilon)) ** (1 / slope)
-        better = min(max(better, lowest), highest)
-        moved, n = abs(better - n), better
-        if moved < 1:  # the slope is right to a few percent, so what is left is far below one record
-            break
-    return Found(n, 0.0, "inside", found.again)
+
+    def bound(n: int) -> float:
+        return exact_bound(prepared.goal, prepared.law, n, epsilon)
+
+    place = int(np.searchsorted(fine.n, found.n))
+    if found.place == "inside":
+        slope = math.log(bounds[place] / bounds[place - 1]) / math.log(fine.n[place] / fine.n[place - 1])
+        n = meets_near(bound, target, math.ceil(found.n), slope, (int(sizes[0]), int(sizes[-1])))
+        if n is not None:
+            return Found(float(n), 0.0, "inside", found.again)
+    while place < sizes.size and bound(int(sizes[place])) > target:
+        place += 1
+    while 0 < place < sizes.size and bound(int(sizes[place - 1])) <= target:
+        place -= 1
+    if place == sizes.size:
+        return Found(math.nan, math.nan, "never")
+    if place == 0:
+        return Found(float(sizes[0]), 0.0, "smallest", found.again)
+    low, high = int(sizes[place - 1]), int(sizes[place])
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if bound(middle) <= target else (middle, high)
+    return Found(float(high), 0.0, "inside", found.again)
+
+
+def meets_near(
+    error: Callable[[int], float], target: float, guess: int, slope: float, ends: tuple[int, int]
+) -> int | None:
+    """Return an ``n`` with ``error(n) <= target < error(n - 1)`` close to a good guess, or None.
+
+    Parameters
+    ----------
+    error : function
+        From n to an error.
+    target : float
+        Error asked for.
+    guess : int
+        Where to start.
+    slope : float
+        Of the error near the guess, on logarithmic axes.
+    ends : (int, int)
+        Smallest and largest n that may be asked for.
+    """
+    n = guess
+    for _ in range(6):
+        if not (slope < 0 and ends[0] < n <= ends[1]):
+            return None
+        here, before = error(n), error(n - 1)
+        if here <= target < before:
+            return n
+        moved = math.ceil(n * (target / here) ** (1 / slope))
+        n = max(n + 1, moved) if here > target else min(n - 1, moved)
+    return None
+
+
+def people_for_noise(prepared: Prepared, limit: float) -> Found:
+    """Find the smallest sample size from which on the sensitivity is at most ``limit`` (Lemma 25's ``D``)."""
+    first, last = int(prepared.ns[0]), int(prepared.ns[-1])
+
+    def at(n: int) -> float:
+        return float(prepared.goal.sensitivity(n, prepared.law) / prepared.goal.scale(n))
+
+    if at(last) > limit:
+        return Found(math.nan, math.nan, "never")
+    falling_from = min(max(first, prepared.goal.falling_from(prepared.law)), last)
+    if all(at(n) <= limit for n in range(falling_from, first - 1, -1)):
+        return Found(float(first), 0.0, "smallest")
+    return Found(float(sensitivity_sample_size(at, limit, last, falling_from)), 0.0, "inside")
 
 
 # ---- the coin: both ways in closed form ----
@@ -578,7 +693,7 @@ ASSUMPTIONS: Sequence[str] = (
     "One answer is released, with Laplace noise of exact sensitivity, not clipped: the squared error is bias², "
     "variance and noise variance added up. (properties §1, §2, derived)",
     "Bias and sensitivity are exact. The variance is simulated at each sample size of the grid, on the same nested "
-    "samples for all sizes, every ε and every target; between them it is interpolated.",
+    "samples for all sizes, every ε and every target; between them it is interpolated. Bounds are never interpolated.",
     "± is two standard errors: that of the error there, divided by the slope of the curve.",
     "Upper bound: the variance replaced by n Δ²/4 (Lemma 32); for this distribution a theorem.",
     "The same estimator with and without noise; the polynomial keeps its private tuning in both.",
@@ -600,6 +715,7 @@ __all__ = [
     "epsilon_needed",
     "exact_bound",
     "exact_parts",
+    "people_for_noise",
     "people_for_sure",
     "people_needed",
     "smallest_size",

@@ -15,6 +15,7 @@ from scipy import special
 from privexplorer.arrays import FloatArray
 from privexplorer.data import Tables
 from privexplorer.distributions import DiscreteDistribution, DiscreteLaw, Uniform, Zipf
+from privexplorer.errors import ParameterError
 from privexplorer.properties import (
     START_FAILURE,
     EntropyEstimator,
@@ -39,6 +40,8 @@ REACH = np.linspace(0.0, 2.0, 81)
 KS = np.array([10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000])
 EPSILONS = np.array([0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0])
 FAILURES = np.array([1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 1 / 3])
+MOST = 10**17
+"""Sample sizes beyond this are not counted."""
 THIRD = 1 / 3
 """Failure probability of one block without noise; with it, Lemma 25 has 1/3 + e^-2, 0.469."""
 
@@ -128,12 +131,19 @@ def records_for(estimator: Any, k: int, limit: float) -> int:
     """Return the smallest ``n`` from which on the sensitivity is at most ``limit`` (Lemma 25's ``D``)."""
 
     def at(n: int) -> float:
-        return float(estimator.sensitivity(max(n, 2), k))
+        return float(estimator.sensitivity(n, k))
 
-    largest = max(4, math.ceil(4 / limit))
+    falling_from = estimator.falling_from(k)
+    largest = max(falling_from, math.ceil(4 / limit))
     while at(largest) > limit:
+        if largest > MOST:
+            raise ParameterError(
+                f"With this tuning even 10¹⁷ records do not bring the sensitivity down to {limit:.3g}; take a lower "
+                "degree, a smaller largest count, or accept a larger error.",
+                field="estimator",
+            )
         largest *= 2
-    return sensitivity_sample_size(at, limit, largest)
+    return sensitivity_sample_size(at, limit, largest, falling_from)
 
 
 class Concentration(Study[ConcentrationScenario]):
@@ -267,7 +277,7 @@ class Concentration(Study[ConcentrationScenario]):
             f"**{significant(added, 2)}**{beyond}, in proportion to k, against "
             f"{with_unit(significant(delta / epsilon, 2), 'nats')} for "
             f"the entropy. A coin with accuracy {accuracy:g} needs about {whole(coin)} people; privacy alone asks for "
-            f"{needed:,} for this entropy (Lemma 25's count). Constants of the coin's rule are set to one."
+            f"{needed:,} or more for this entropy (Lemma 25's count). Constants of the coin's rule are set to one."
         )
         return Result(
             study=self.id,
@@ -306,9 +316,9 @@ class Concentration(Study[ConcentrationScenario]):
                 ),
                 Formula(
                     "Cost of privacy",
-                    r"S(\alpha,\varepsilon)\le S(\hat f,\alpha/2)+\min\{n:\Delta_n\le\alpha\varepsilon/4\},\qquad"
-                    r"\tfrac13+e^{-2}\approx0.469<\tfrac12",
-                    rf"\min\{{n:\Delta_n\le{accuracy * epsilon / 4:.3g}\}} = {needed:,}",
+                    r"S(\alpha,\varepsilon)\le S(\hat f,\alpha/2)+\min\{n:\Delta_j\le\alpha\varepsilon/4\ "
+                    r"\forall j\ge n\},\qquad\tfrac13+e^{-2}\approx0.469<\tfrac12",
+                    rf"\min\{{n:\Delta_j\le{accuracy * epsilon / 4:.3g}\ \forall j\ge n\}} = {needed:,}",
                     "bound",
                     "Lem 25 (up to the blocks of the next formula)",
                 ),
@@ -332,7 +342,8 @@ class Concentration(Study[ConcentrationScenario]):
                 "the shares "
                 "is Laplace of scale 2/(n ε) on every symbol, before projection onto the probabilities. "
                 "(distribution_estimation §3)",
-                "Lemma 25's count has Δ ≤ αε/4; for the coin, counted alike, that is 4/(αε).",
+                "Lemma 25's count has Δ ≤ αε/4 for this n and all larger ones (with few records the sensitivity can "
+                "rise with n); for the coin, counted alike, that is 4/(αε).",
                 "Each block of the median is a data set of its own, so the people needed multiply with the blocks; "
                 "each block is "
                 "private by itself. (properties §0)",

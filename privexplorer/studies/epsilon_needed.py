@@ -193,7 +193,7 @@ class EpsilonNeeded(Study[EpsilonNeededScenario]):
         """Solve for ε at the visitor's sample size and at all others."""
         blocks = stacked(parts, scenario.trials)[:, 0, :]
         points = goals.parts_at_points(prepared, blocks)
-        mine = goals.parts_at(prepared, points, np.array([float(scenario.n)]))
+        mine = goals.parts_at(prepared, points, scenario.n)
         own = solved(scenario, mine)
         if not own["target"][0] > 0:
             raise ParameterError(
@@ -255,8 +255,8 @@ class EpsilonNeeded(Study[EpsilonNeededScenario]):
         goal, n = scenario.goal, scenario.n
         target = numbers["target"][0]
         plain, plain_around = stated(numbers["plain"][0], 2 * numbers["plain"][1])
-        epsilon, around = stated(numbers["epsilon"][0], 2 * numbers["epsilon"][1])
         reached = math.isfinite(numbers["epsilon"][0])
+        epsilon, around = stated(numbers["epsilon"][0], 2 * numbers["epsilon"][1]) if reached else ("–", "")
         sure, coin = numbers["sure"][0], numbers["coin"][0]
         last = int(prepared.ns[-1])
         cards = (
@@ -276,7 +276,7 @@ class EpsilonNeeded(Study[EpsilonNeededScenario]):
             ),
             Card(
                 "Surely enough",
-                significant(sure) if math.isfinite(sure) else "–",
+                promised(sure) if math.isfinite(sure) else "–",
                 "ε, theorem" if math.isfinite(sure) else "bound too loose",
                 "Where the bound meets the target: exact bias, Lemma 32 for the variance, and the noise.",
             ),
@@ -302,7 +302,7 @@ class EpsilonNeeded(Study[EpsilonNeededScenario]):
                 )
             )
         told += (
-            f"The bound that is a theorem for this distribution asks for ε = {significant(sure)}. "
+            f"The bound that is a theorem for this distribution asks for ε = {promised(sure)}. "
             if math.isfinite(sure)
             else "The bound that is a theorem for this distribution is too loose to promise it. "
         )
@@ -483,6 +483,18 @@ def enough(points: goals.Parts, wanted: FloatArray) -> FloatArray:
     return goals.epsilon_needed(points.bias, points.n / 4 * points.sensitivity**2, silent, points.sensitivity, wanted)[
         0
     ]
+
+
+def promised(epsilon: float) -> str:
+    """Write an ε that is surely enough with three digits, rounded up: less would not be promised.
+
+    Examples
+    --------
+    >>> promised(1.9011), promised(0.5), promised(0.49257)
+    ('1.91', '0.500', '0.493')
+    """
+    unit = 10.0 ** (math.floor(math.log10(epsilon)) - 2)
+    return significant(math.ceil(epsilon / unit - 1e-9) * unit)
 
 
 def coins(points: goals.Parts, wanted: FloatArray) -> FloatArray:

@@ -152,6 +152,8 @@ class SampleSize(Study[SampleSizeScenario]):
         points = goals.parts_at_points(prepared, blocks)
         fine = goals.parts_between(prepared, points)
         target, epsilon = scenario.target, scenario.epsilon
+        by_epsilon = [(each, each, target) for each in EPSILONS.tolist()]
+        by_target = [(each, epsilon, each) for each in targets(target).tolist()]
         found = {
             "private": goals.people_needed(fine, target, epsilon),
             "without privacy": goals.people_needed(fine, target, None),
@@ -160,14 +162,14 @@ class SampleSize(Study[SampleSizeScenario]):
         frame = pd.concat(
             [
                 tidy(error_rows(points, epsilon, found, target), panel=PANELS["error"]),
-                tidy(along(fine, [(e, e, target) for e in EPSILONS.tolist()]), panel=PANELS["epsilon"]),
-                tidy(along(fine, [(t, epsilon, t) for t in targets(target).tolist()]), panel=PANELS["target"]),
+                tidy(along(prepared, fine, by_epsilon), panel=PANELS["epsilon"]),
+                tidy(along(prepared, fine, by_target), panel=PANELS["target"]),
             ],
             ignore_index=True,
         )
         halves = (
             goals.people_needed(fine, target / 2, None),
-            goals.smallest_size(fine.n, fine.sensitivity, np.zeros_like(fine.n), target * epsilon / 4),
+            goals.people_for_noise(prepared, target * epsilon / 4),
         )
         missed = goals.failures(prepared, blocks, points, target, epsilon)
         often = goals.smallest_size(missed.n, missed.variance, missed.doubt, FAILURE)
@@ -280,7 +282,7 @@ class SampleSize(Study[SampleSizeScenario]):
         return Formula(
             "Learning and privacy apart",
             r"n=O\bigl(S(\tfrac R2)+D(\tfrac R4,\varepsilon)\bigr),\quad"
-            r"D(R,\varepsilon)=\min\{n:\Delta_n\le R\varepsilon\}",
+            r"D(R,\varepsilon)=\min\{n:\Delta_j\le R\varepsilon\ \forall j\ge n\}",
             rf"S({scenario.target / 2:g}):\ \text{{{learning}}},\qquad"
             rf"D({scenario.target / 4:g}, {scenario.epsilon:g}):\ \text{{{noise}}}",
             "shape only",
@@ -380,7 +382,9 @@ def error_rows(
     return rows
 
 
-def along(fine: goals.Parts, settings: Sequence[tuple[float, float, float]]) -> list[tuple[str, Any, Any, Any]]:
+def along(
+    prepared: goals.Prepared, fine: goals.Parts, settings: Sequence[tuple[float, float, float]]
+) -> list[tuple[str, Any, Any, Any]]:
     """People needed at ``(x, ε, target)``; where the target is not met inside the range, there is no number."""
     out: dict[str, tuple[list[float], list[float], list[float]]] = {name: ([], [], []) for name in NAMES}
 
@@ -388,13 +392,11 @@ def along(fine: goals.Parts, settings: Sequence[tuple[float, float, float]]) -> 
         for column, value in zip(out[name], (x, n, error), strict=True):
             column.append(value)
 
-    silent = np.zeros_like(fine.n)
     for x, epsilon, target in settings:
-        bound = fine.bound(epsilon)
         for name, one in (
             ("private", goals.people_needed(fine, target, epsilon)),
             ("without privacy", goals.people_needed(fine, target, None)),
-            ("upper bound", goals.smallest_size(fine.n, bound, silent, target)),
+            ("upper bound", goals.people_for_sure(prepared, fine, target, epsilon)),
         ):
             if one.place == "inside":
                 put(name, x, one.n, one.error)

@@ -35,6 +35,8 @@ from privexplorer.studies.words import significant, whole
 
 EPSILONS = np.array([float(f"{value:.6g}") for value in np.geomspace(0.01, 10.0, 25)])
 ACCURACIES = np.array([float(f"{value:.6g}") for value in np.geomspace(0.01, 0.5, 25)])
+WILDEST = 1e60
+"""Sensitivities above this are refused: fourth powers of errors must stay numbers."""
 NAMES = ("sparse", "dense")
 RULES = {"exact": "exact sensitivity (private)", "thesis": "published bound (private)"}
 
@@ -178,9 +180,11 @@ class SupportSize(Study[SupportSizeScenario]):
 
     def check(self, scenario: SupportSizeScenario, tables: Tables | None) -> tuple[str, ...]:
         """Say what does not go together."""
+        sparse, ns = SparseSupport(accuracy=scenario.accuracy), scenario.n.values()
         if scenario.distribution.kind == "empirical":
-            return ()  # read once, in prepare
-        return too_many(scenario.distribution.law(tables).support_size(), scenario.k)
+            return too_far(sparse, ns, scenario.k)  # the table is read once, in prepare
+        values = scenario.distribution.law(tables).support_size()
+        return too_many(values, scenario.k) or too_far(sparse, ns, scenario.k, values)
 
     def size(self, scenario: SupportSizeScenario) -> int:
         """Trials per block: a matter of the question alone."""
@@ -198,6 +202,8 @@ class SupportSize(Study[SupportSizeScenario]):
         truth = law.support_size()
         for words in too_many(truth, scenario.k):
             raise ParameterError(words, field="k")
+        for words in too_far(SparseSupport(accuracy=scenario.accuracy), scenario.n.values(), scenario.k, truth):
+            raise ParameterError(words, field="n")
         return Prepared(
             law, truth, scenario.k, scenario.n.values(), scenario.accuracy, scenario.seed, self.size(scenario)
         )
@@ -532,6 +538,28 @@ def too_many(truth: int, k: int) -> tuple[str, ...]:
     return (
         f"The distribution has {truth:,} values, but if each has a share of at least 1 in {k:,} there are at most "
         f"{k:,}; promise a larger k.",
+    )
+
+
+def too_far(estimator: SparseSupport, sizes: IntArray, k: int, values: int = 2) -> tuple[str, ...]:
+    """Say so where the smallest sample lets the sparse estimator extrapolate beyond the range of numbers.
+
+    Its weights grow like ``e^(r (t - 1))`` (Lemma 26), so more records bring them back, and so does a smaller k, if
+    the distribution's number of values allows one.
+    """
+    first = int(sizes[0])
+    try:
+        if estimator.sensitivity(first, k) <= WILDEST:
+            return ()
+    except ParameterError:
+        pass
+    least = estimator.smallest_sample(k, math.log(WILDEST / 4))
+    most = math.floor(first * (math.log(WILDEST / 4) / estimator.rate + 2) / estimator.rate)
+    smaller = f", or promise a smaller k, at most {most:,} for {first:,} records" if most >= values else ""
+    return (
+        f"With {first:,} records and k = {k:,} the sparse estimator would look {estimator.ahead(first, k):,.0f} "
+        "samples ahead, and its weights leave the range of numbers; let the sample sizes start higher, at "
+        f"{least:,} or above{smaller}.",
     )
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import stats
@@ -147,3 +148,28 @@ def test_the_least_epsilon_inverts_the_rates() -> None:
 def test_bad_input_is_refused(call) -> None:
     with pytest.raises(ParameterError):
         call()
+
+
+@pytest.mark.parametrize("accuracy", [1e-6, 0.3, 0.9, 0.999999, 1 - 1e-12])
+@pytest.mark.parametrize("size", [2.0, 1e3, 1e9])
+@pytest.mark.parametrize("epsilon", [1e-12, 1e-3, 1.0, 50.0])
+def test_lower_rates_against_sixty_digits(accuracy: float, size: float, epsilon: float) -> None:
+    """ln(1/accuracy) near 1, tiny ε and large sizes lose no digits."""
+    with mpmath.workdps(60):
+        a, e, m = (mpmath.mpf(value) for value in (accuracy, epsilon, size))
+        spread, noise = -mpmath.log(a), 1 / (a * e)
+        coverage = m * spread / mpmath.log(m) + noise
+        support = m * mpmath.log(m) + m / e if size <= 1 / accuracy else m * spread**2 / mpmath.log(m) + noise
+        found = entropy_sample_size(size, accuracy, epsilon).lower
+        entropy = m / (a * mpmath.log(m)) + mpmath.log(m) * noise + mpmath.log(min(m, max(found, 2))) ** 2 / a**2
+    assert coverage_sample_size(size, accuracy, epsilon).lower == pytest.approx(float(coverage), rel=1e-12)
+    assert support_sample_size(size, accuracy, epsilon).lower == pytest.approx(float(support), rel=1e-12)
+    assert found == pytest.approx(float(entropy), rel=1e-12)
+
+
+def test_the_least_sample_looks_past_a_dip() -> None:
+    """A sensitivity may dip below the limit and rise above it again before it falls for good."""
+    dip = {1: 0.0, 2: 0.9, 3: 0.4, 4: 0.8, 5: 0.5, 6: 0.45}
+    assert sensitivity_sample_size(lambda n: dip.get(n, 2.7 / n), 0.5, 10**6) == 5
+    assert sensitivity_sample_size(lambda n: dip.get(n, 2.7 / n), 0.1, 10**6, falling_from=4) == 27
+    assert sensitivity_sample_size(lambda n: dip.get(n, 2.7 / n), 1.0, 10**6) == 1
