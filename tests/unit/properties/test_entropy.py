@@ -138,3 +138,24 @@ def test_one_record_has_no_entropy_and_no_sensitivity() -> None:
 def test_bad_input_is_refused(call) -> None:
     with pytest.raises(ParameterError):
         call()
+
+
+@pytest.mark.parametrize("k", [2, 3, 10, 100, 1_000, 1_000_000])
+@pytest.mark.parametrize("preset", ["private", "non-private"])
+def test_polynomial_sensitivity_falls_from_there_on(k: int, preset: str) -> None:
+    estimator = Polynomial(preset=preset)
+    start = estimator.falling_from(k)
+    values = np.array([estimator.sensitivity(n, k) for n in range(start, start + 600)])
+    assert np.all(np.diff(values) < 0)
+    table = np.array([estimator.table(n, k).sensitivity() for n in range(2, start + 1)])
+    fast = np.array([estimator.sensitivity(n, k) for n in range(2, start + 1)])
+    np.testing.assert_allclose(fast, table, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("degree", "interval", "cutoff"), [(24, 1.0, 60), (24, 1000.0, 3), (1, 0.1, 60), (12, 20, 50)])
+@pytest.mark.parametrize("k", [2, 5])
+def test_own_polynomials_fall_from_there_on(degree: int, interval: float, cutoff: int, k: int) -> None:
+    estimator = Polynomial(preset="custom", degree=degree, interval=interval, cutoff=cutoff)
+    start = estimator.falling_from(k)
+    values = np.array([estimator.sensitivity(n, k) for n in range(start, start + 400)])
+    assert np.all(np.diff(values) < 0)

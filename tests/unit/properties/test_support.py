@@ -9,6 +9,7 @@ from privexplorer.distributions import Uniform
 from privexplorer.errors import ParameterError
 from privexplorer.properties import (
     DenseSupport,
+    SmoothedGoodToulmin,
     SparseSupport,
     coverage_estimate,
     dense_recovery_size,
@@ -75,3 +76,27 @@ def test_rare_counts_and_recovery() -> None:
 def test_bad_input_is_refused(call) -> None:
     with pytest.raises(ParameterError):
         call()
+
+
+def test_sparse_estimator_by_itself() -> None:
+    estimator = SparseSupport()
+    least = estimator.smallest_sample(1_000_000)
+    assert math.isfinite(estimator.sensitivity(least, 1_000_000, "thesis"))
+    assert estimator.rate * (estimator.ahead(least, 1_000_000) - 1) <= 700
+    assert estimator.rate * (estimator.ahead(least - 1, 1_000_000) - 1) > 700
+    for ask in (
+        lambda: estimator.sensitivity(900, 1_000_000),
+        lambda: estimator.values(np.arange(901), 900, 1_000_000),
+        lambda: estimator.sensitivity(900, 1_000_000, "thesis"),
+    ):
+        with pytest.raises(ParameterError, match=f"take at least {least:,} records, or a smaller k"):
+            ask()
+    assert math.isfinite(estimator.sensitivity(3, 1_000_000))  # three counts only: large, but numbers
+    assert estimator.bias_bound(900, 1_000_000) == math.inf
+    assert estimator.bias_bound(900, 1_000) == pytest.approx(
+        2 + 2 * math.exp(estimator.rate * (estimator.ahead(900, 1_000) - 1)) + 200 / 3, rel=1e-12
+    )
+    smoothed = SmoothedGoodToulmin(smoothing_mean=estimator.rate)
+    np.testing.assert_array_equal(
+        estimator.values(np.arange(9), 900, 1_000), smoothed.values(np.arange(9), 900, estimator.ahead(900, 1_000))
+    )

@@ -16,7 +16,6 @@ from privexplorer.properties import (
     MillerMadow,
     PlugIn,
     Polynomial,
-    SmoothedGoodToulmin,
     SparseSupport,
     sensitivity_sample_size,
 )
@@ -196,27 +195,6 @@ def test_sensitivities_fall_where_it_is_said() -> None:
 # ---- the smallest n from which on ----
 
 
-@pytest.mark.parametrize("k", [2, 3, 10, 100, 1_000, 1_000_000])
-@pytest.mark.parametrize("preset", ["private", "non-private"])
-def test_polynomial_sensitivity_falls_from_there_on(k: int, preset: Any) -> None:
-    estimator = Polynomial(preset=preset)
-    start = estimator.falling_from(k)
-    values = np.array([estimator.sensitivity(n, k) for n in range(start, start + 600)])
-    assert np.all(np.diff(values) < 0)
-    table = np.array([estimator.table(n, k).sensitivity() for n in range(2, start + 1)])
-    fast = np.array([estimator.sensitivity(n, k) for n in range(2, start + 1)])
-    np.testing.assert_allclose(fast, table, rtol=1e-9)
-
-
-@pytest.mark.parametrize(("degree", "interval", "cutoff"), [(24, 1.0, 60), (24, 1000.0, 3), (1, 0.1, 60), (12, 20, 50)])
-@pytest.mark.parametrize("k", [2, 5])
-def test_own_polynomials_fall_from_there_on(degree: int, interval: float, cutoff: int, k: int) -> None:
-    estimator = Polynomial(preset="custom", degree=degree, interval=interval, cutoff=cutoff)
-    start = estimator.falling_from(k)
-    values = np.array([estimator.sensitivity(n, k) for n in range(start, start + 400)])
-    assert np.all(np.diff(values) < 0)
-
-
 @pytest.mark.parametrize(("k", "limit", "n"), [(1_000, 0.88, 13), (100, 0.65, 9)])
 def test_smallest_size_from_which_on(k: int, limit: float, n: int) -> None:
     """A sensitivity that dips below the limit, rises above it and stays below from n on."""
@@ -278,27 +256,3 @@ def test_no_smaller_k_is_offered_than_there_are_values() -> None:
     assert "smaller k" not in words  # 800 values need a k of at least 800
     table = SupportSizeScenario(k=1_000_000, distribution=Empirical())
     assert "or promise a smaller k" in SupportSize().check(table, None)[0]
-
-
-def test_sparse_estimator_by_itself() -> None:
-    estimator = SparseSupport()
-    least = estimator.smallest_sample(1_000_000)
-    assert math.isfinite(estimator.sensitivity(least, 1_000_000, "thesis"))
-    assert estimator.rate * (estimator.ahead(least, 1_000_000) - 1) <= 700
-    assert estimator.rate * (estimator.ahead(least - 1, 1_000_000) - 1) > 700
-    for ask in (
-        lambda: estimator.sensitivity(900, 1_000_000),
-        lambda: estimator.values(np.arange(901), 900, 1_000_000),
-        lambda: estimator.sensitivity(900, 1_000_000, "thesis"),
-    ):
-        with pytest.raises(ParameterError, match=f"take at least {least:,} records, or a smaller k"):
-            ask()
-    assert math.isfinite(estimator.sensitivity(3, 1_000_000))  # three counts only: large, but numbers
-    assert estimator.bias_bound(900, 1_000_000) == math.inf
-    assert estimator.bias_bound(900, 1_000) == pytest.approx(
-        2 + 2 * math.exp(estimator.rate * (estimator.ahead(900, 1_000) - 1)) + 200 / 3, rel=1e-12
-    )
-    smoothed = SmoothedGoodToulmin(smoothing_mean=estimator.rate)
-    np.testing.assert_array_equal(
-        estimator.values(np.arange(9), 900, 1_000), smoothed.values(np.arange(9), 900, estimator.ahead(900, 1_000))
-    )
