@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from privexplorer.data import Source, Tables
 
 
+MOST_KEYS = 4
+"""Settings that a sentence asks for by their paths; more are asked for by their titles."""
+
+
 @dataclass(frozen=True)
 class TablePlace:
     """Where a scenario names a table: the prefix of its link names, and the kinds that must be chosen."""
@@ -96,7 +100,7 @@ def answerable(
             *more,
             *((place.prefix + key.removeprefix("table.") if key in alias else key, it) for key, it in pairs),
         ]
-        given = {_known(cls, key, {name: [kind] for name, kind in more}): value for key, value in pairs}
+        given = {_known(cls, key, {name: [kind] for name, kind in place.kinds}): value for key, value in pairs}
         if source is not None and given.get(f"{place.prefix}data", source.key) != source.key:
             raise ParameterError("“--data” and “table.data” name two tables; leave one of them out.")
         before = dict(leaves(apply(base, more))).get(f"{place.prefix}data")
@@ -107,7 +111,8 @@ def answerable(
             )
         elif named != before and not place.whole:
             # what the defaults say about columns belongs to their own table
-            pairs = [*_columns(place.prefix, source, named, given, notes), *pairs]
+            own = [pair for pair in _columns(place.prefix, source, named, given, notes) if pair[0] not in given]
+            pairs = [*own, *pairs]
         if source is not None:
             pairs.append((f"{place.prefix}data", source.key))
     scenario = apply(base, pairs)
@@ -195,10 +200,16 @@ def _check_columns(scenario: Scenario, place: TablePlace, pairs: list[tuple[str,
             continue
         held = now[one.name]
         if not {*([held] if isinstance(held, str) else held)} - {""} <= set(names):
-            needed.append(f"“--set {one.path}={'NAMES' if leaf(one.info).many else 'NAME'}”")
+            needed.append((one.title, f"“--set {one.path}={'NAMES' if leaf(one.info).many else 'NAME'}”"))
     if not needed:
         return
-    listed = needed[0] if len(needed) == 1 else f"{', '.join(needed[:-1])} and {needed[-1]}"
+    if len(needed) > MOST_KEYS:
+        listed = (
+            f"one “--set” each: {_all_of([f'“{title}”' for title, _ in needed])} (the first is {needed[0][1]}, "
+            "`privexplorer show STUDY` lists the others)"
+        )
+    else:
+        listed = _all_of([key for _, key in needed])
     if choice.data not in tables:
         raise DataError(
             f"Give your table with “--data FILE” and name its columns with {listed}; without a file it is "
@@ -206,6 +217,10 @@ def _check_columns(scenario: Scenario, place: TablePlace, pairs: list[tuple[str,
         )
     shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
     raise DataError(f"Name the columns of “{tables[choice.data].name}” with {listed}; it has {shown}.")
+
+
+def _all_of(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def any_of(words: Sequence[str]) -> str:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import privexplorer
 from privexplorer._cli_tables import answerable, any_of
-from privexplorer.errors import DataError, ParameterError, PrivExplorerError
+from privexplorer.errors import DataError, ParameterError, PrivExplorerError, printable
 from privexplorer.records import Scenario, dump, extra, leaf, leaves, near, rule, settings, text
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 CLUSTER_SECONDS = 4
 MOST_WORKERS = 256
 LARGEST_SCENARIO = 20_000_000
-_STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 ABOUT = """\
 Explore what privacy costs and what it buys.
@@ -231,7 +230,7 @@ def _drop_output() -> None:
 
 def _say(sentence: str) -> None:
     """Print one line on stderr; what would break it, or steer the terminal, is written as an escape."""
-    line = _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), sentence.strip())
+    line = printable(sentence.strip())
     with contextlib.suppress(OSError, ValueError):
         print(line, file=sys.stderr, flush=True)
 
@@ -441,6 +440,8 @@ def _run(asked: argparse.Namespace) -> int:
     scenario, tables, words = answerable(base, _pairs(asked.pairs), asked.data, from_file)
     for word in words:
         _say(word)
+    for word in _sheets(scenario, tables):
+        _say(f"Note: {word}")
     result = _answer(study, scenario, tables, workers, asked.cluster)
     for note in result.notes:
         kind = {"warning": "Warning", "not-private": "Not private"}.get(note.level, "Note")
@@ -457,6 +458,19 @@ def _run(asked: argparse.Namespace) -> int:
         raise _unwritable(out, error.strerror) from None
     _say(f"Wrote {out}.")
     return 0
+
+
+def _sheets(scenario: Scenario, tables: Tables) -> Iterator[str]:
+    """Say which sheets of a workbook are left out, unless one was chosen."""
+    from privexplorer.data import inspect, tables_of
+
+    for table in tables_of(scenario):
+        if (
+            table.data in tables
+            and not table.read.sheet
+            and (words := inspect(tables[table.data], table.read).about_sheets)
+        ):
+            yield f"{words.removesuffix('.')}; choose one with “--set table.read.sheet=NAME”."
 
 
 def _workers(given: str | None) -> int:

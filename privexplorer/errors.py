@@ -2,6 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
+# controls, separators of lines, marks that turn the direction of the text after them, halves of letters
+_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(words: str) -> str:
+    r"""Write as escapes what would break a sentence, steer a terminal or turn the words after it around.
+
+    Examples
+    --------
+    >>> print(printable("a\u202eb\nc"), printable("naïve 数"))
+    a\u202eb\nc naïve 数
+    """
+    return _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), words)
+
 
 class PrivExplorerError(Exception):
     """Base of every error that a visitor may see.
@@ -9,7 +25,7 @@ class PrivExplorerError(Exception):
     Parameters
     ----------
     message : str
-        One sentence: what was wrong, the value, the allowed range.
+        One sentence: what was wrong, the value, the allowed range. Whatever it quotes is made :func:`printable`.
     field : str or None
         Link name or field path of the setting concerned, if there is one.
     hint : str or None
@@ -17,7 +33,7 @@ class PrivExplorerError(Exception):
     """
 
     def __init__(self, message: str, *, field: str | None = None, hint: str | None = None) -> None:
-        super().__init__(message)
+        super().__init__(printable(message))
         self.field = field
         self.hint = hint
 
@@ -49,4 +65,5 @@ __all__ = [
     "ParameterError",
     "PrivExplorerError",
     "UnsupportedCombination",
+    "printable",
 ]

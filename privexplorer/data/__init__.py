@@ -10,7 +10,7 @@ from __future__ import annotations
 from privexplorer.data._bundled import BundledTable, bundled
 from privexplorer.data.counts import Column, ColumnCounts, Dropped, read_column, read_counts, require_varied
 from privexplorer.data.layout import ColumnInfo, Layout, inspect
-from privexplorer.data.reference import KIND_TITLES, Kind, KindChoice, ReadOptions, TableChoice, TableColumn
+from privexplorer.data.reference import KIND_TITLES, Kind, KindChoice, ReadOptions, TableChoice, TableColumn, tables_of
 from privexplorer.data.rows import TableRows, read_rows
 from privexplorer.data.source import UNPACKED_LIMIT, UPLOAD_LIMIT, Format, Source, Tables, resolve
 
@@ -40,4 +40,5 @@ __all__ = [
     "read_rows",
     "require_varied",
     "resolve",
+    "tables_of",
 ]

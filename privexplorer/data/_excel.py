@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 from openpyxl.reader.excel import ExcelReader
 
-from privexplorer.data._sample import SAMPLE_ROWS, Ragged, Sample
+from privexplorer.data._sample import SAMPLE_CELLS, SAMPLE_ROWS, Ragged, Sample, check_columns
 from privexplorer.data.reference import ReadOptions
 from privexplorer.data.source import Source, megabytes
 from privexplorer.errors import DataError
@@ -41,16 +41,23 @@ def sample(source: Source, options: ReadOptions) -> Sample:
     """Read the first rows of the chosen sheet."""
     with _opened(source) as book:
         sheets = tuple(sheet.title for sheet in book.worksheets)
-        rows = list(itertools.islice(_table(_sheet(book, options.sheet)), SAMPLE_ROWS + 1))
+        sheet = _sheet(book, options.sheet)
+        stated = int(sheet.max_row or 0)
+        rows, cells = [], 0
+        for row in itertools.islice(_table(sheet, source.name), SAMPLE_ROWS + 1):
+            rows.append(row)
+            cells += len(row)
+            if cells > SAMPLE_CELLS and len(rows) > 20:
+                break
         if not rows:
             others = " choose another sheet." if len(sheets) > 1 else " add a header and at least one row."
             raise DataError(f"The sheet “{options.sheet or sheets[0]}” of “{source.name}” is empty;{others}")
         width = max((place + 1 for row in rows for place, cell in enumerate(row) if cell), default=1)
         rows = rows if width == 1 else [row for row in rows if any(row)]
         total = len(rows)
-        exact = total <= SAMPLE_ROWS
+        exact = total <= SAMPLE_ROWS and cells <= SAMPLE_CELLS
         if not exact:
-            total = max(_sheet(book, options.sheet).max_row or 0, total)
+            total = max(stated, total)
     return Sample(
         rows=[_fit(row, width) for row in rows[:SAMPLE_ROWS]],
         detected=ReadOptions(
@@ -67,7 +74,7 @@ def chunks(source: Source, layout: Layout, columns: Sequence[int], ragged: Ragge
     """Read some columns; rows that are wider than the sheet's first ones are told to ``ragged``."""
     width = len(layout.columns)
     with _opened(source) as book:
-        rows = _table(_sheet(book, layout.detected.sheet))
+        rows = _table(_sheet(book, layout.detected.sheet), source.name)
         if layout.detected.header == "yes":
             next(rows, None)
         number = int(layout.detected.header == "yes")
@@ -78,6 +85,8 @@ def chunks(source: Source, layout: Layout, columns: Sequence[int], ragged: Ragge
             number += 1
             if any(row[width:]):
                 ragged.add(number, max(place + 1 for place, cell in enumerate(row) if cell))
+                if ragged.hopeless(number):
+                    raise ragged.refusal(width, "check")
                 continue
             for cells, index in zip(held, columns, strict=True):
                 cells.append(row[index] if index < len(row) else "")
@@ -212,11 +221,18 @@ def _sheet(book: Any, wanted: str) -> Any:
     return sheets[wanted]
 
 
-def _table(sheet: Any) -> Iterator[list[str]]:
+def _table(sheet: Any, called: str) -> Iterator[list[str]]:
     """Rows as texts, without the blank rows around the table and the blank columns before it."""
     sheet.reset_dimensions()  # the size that a file states may be wrong
-    rows = ([_text(cell) for cell in cells] for cells in sheet.iter_rows(values_only=True))
-    head = list(itertools.islice(rows, SAMPLE_ROWS))
+    rows = (_texts(cells) for cells in sheet.iter_rows(values_only=True))
+    head: list[list[str]] = []
+    cells = 0
+    for row in itertools.islice(rows, SAMPLE_ROWS):
+        check_columns(called, len(row))
+        head.append(row)
+        cells += len(row)
+        if cells > SAMPLE_CELLS:
+            break
     first = min((place for row in head for place, cell in enumerate(row) if cell), default=0)
     blank, begun = 0, False
     for row in itertools.chain(head, rows):
@@ -230,6 +246,14 @@ def _table(sheet: Any) -> Iterator[list[str]]:
 
 def _fit(row: Sequence[str], width: int) -> list[str]:
     return [*row[:width], *[""] * (width - len(row))]
+
+
+def _texts(cells: Sequence[Any]) -> list[str]:
+    """Cells of one row up to its last value; a row of few values may end in thousands of blank cells."""
+    end = len(cells)
+    while end and (cells[end - 1] is None or cells[end - 1] == ""):
+        end -= 1
+    return [_text(cell) for cell in cells[:end]]
 
 
 def _text(cell: Any) -> str:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from privexplorer.data import source as files
-from privexplorer.data._sample import SAMPLE_ROWS, Ragged, Sample
+from privexplorer.data._sample import Ragged, Sample, check_columns, sample_rows
 from privexplorer.data._values import as_doubles, as_text
 from privexplorer.data.reference import ReadOptions
 from privexplorer.data.source import Source, megabytes
@@ -31,8 +31,9 @@ def sample(source: Source, options: ReadOptions) -> Sample:
         names = tuple(file.schema_arrow.names)
         if not names:
             raise DataError(f"“{source.name}” has no columns; save a table with at least one.")
+        check_columns(source.name, len(names))
         rows: list[list[str]] = []
-        for batch in file.iter_batches(batch_size=SAMPLE_ROWS, use_threads=False):
+        for batch in file.iter_batches(batch_size=sample_rows(len(names)), use_threads=False):
             if batch.num_rows:
                 rows = [list(row) for row in zip(*(_shown(column) for column in batch.columns), strict=True)]
                 break

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 from pandas.io.stata import StataReader
 
-from privexplorer.data._sample import SAMPLE_ROWS, Ragged, Sample
+from privexplorer.data._sample import Ragged, Sample, check_columns, sample_rows
 from privexplorer.data._values import as_doubles, as_text, number_label
 from privexplorer.data.reference import ReadOptions
 from privexplorer.data.source import Source
@@ -31,8 +31,9 @@ def sample(source: Source, options: ReadOptions) -> Sample:
     rows: list[list[str]] = []
     with _opened(source) as file:
         names = tuple(file.variable_labels())
+        check_columns(source.name, len(names))
         total = int(getattr(file, "_nobs", 0))  # there is no public name for it
-        frame = next(_frames(file, SAMPLE_ROWS, None), None)
+        frame = next(_frames(file, sample_rows(len(names)), None), None)
         if frame is not None:
             shown = [as_text(_array(frame[name])).to_pylist() for name in names]
             rows = [[text or "" for text in row] for row in zip(*shown, strict=True)]

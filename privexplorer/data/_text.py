@@ -20,7 +20,7 @@ import pyarrow.csv as pacsv
 
 from privexplorer.data import source as files
 from privexplorer.data._cells import is_number, parse_date
-from privexplorer.data._sample import SAMPLE_ROWS, Ragged, Sample
+from privexplorer.data._sample import COLUMN_LIMIT, SAMPLE_ROWS, Ragged, Sample, check_columns
 from privexplorer.data.reference import ReadOptions
 from privexplorer.data.source import PIECE, Source, megabytes
 from privexplorer.errors import DataError
@@ -33,6 +33,7 @@ _GUESSED = ("comma", "semicolon", "tab", "pipe")
 _QUOTES: dict[str, str | Literal[False]] = {"double": '"', "single": "'", "none": False}
 _ENCODING_NAMES = {"utf-8": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252"}
 _SAMPLE_BYTES = 1024 * 1024
+_SOME_COLUMNS = 50
 _BLOCK = 256 * 1024
 _LINES_BLOCK = 512 * 1024
 _LARGEST_BLOCK = 16 * 1024 * 1024
@@ -52,6 +53,7 @@ def sample(source: Source, options: ReadOptions) -> Sample:
         raise DataError(f"“{source.name}” holds only blank lines; choose a file with a header and at least one row.")
     quote = options.quote if options.quote != "auto" else _quote(text)
     chosen, parse = _delimiter(source, text, whole, quote, options.delimiter)
+    check_columns(source.name, parse.width, exact=whole or parse.count + parse.ragged.count > 1)
     _refuse_unclosed(parse)
     _refuse_ragged(parse, chosen)
     if not whole and parse.count < 2 and options.header != "no":
@@ -238,6 +240,11 @@ def _look_through(source: Source, wanted: str) -> _Facts:
     encoding = wanted
     if wanted == "auto":
         encoding = "utf-16" if _utf16(head[:4096]) else "utf-8"
+    if wanted == "utf-16" and b"\0" not in head and _utf16(head[:2]) is None:
+        raise DataError(
+            f"“{source.name}” is not valid UTF-16 (read that way, it has no line end); choose another encoding, or let "
+            "it be detected."
+        )
     decoder = _decoder(encoding, head[:4096])
     lines, blank, longest, run, other, piece = 0, 0, 0, 0, 0, head
     blanks = b"\r\n\0" if encoding == "utf-16" else b"\r\n"
@@ -256,6 +263,11 @@ def _look_through(source: Source, wanted: str) -> _Facts:
         if end in piece:
             run = len(piece) - piece.rfind(end) - 1
         if encoding != "utf-16" and b"\0" in piece:
+            if wanted != "auto" and _utf16(head[:4096]):
+                raise DataError(
+                    f"“{source.name}” is UTF-16, not {_ENCODING_NAMES[encoding]}; choose that encoding, or let it be "
+                    "detected."
+                )
             raise DataError(
                 f"“{source.name}” contains zero bytes, so it is not a text table; save it again as CSV in UTF-8."
             )
@@ -388,13 +400,18 @@ def _first_part(source: Source, encoding: str) -> tuple[str, bool]:
 
 @dataclass(frozen=True)
 class _Parse:
-    """First rows under one choice of delimiter and quotation mark."""
+    """First rows under one choice of delimiter and quotation mark.
+
+    Of a row that is wider than any table may be, only the first few values are in ``rows``. ``indented`` counts the
+    rows that do not fit only because of tabs before or after their one value.
+    """
 
     rows: list[list[str]]
     width: int
     count: int
     ragged: Ragged
     widths: Counter[int]
+    indented: int
     closed: bool
 
     @property
@@ -426,40 +443,65 @@ def _parse_options(delimiter: str, quote: str, width: int, note: Any) -> Any:
 
 def _parse(text: str, whole: bool, delimiter: str, quote: str) -> _Parse | None:
     data = f"{text}\n{_END}\n".encode()
-    ragged, widths, ends = Ragged(), Counter[int](), [False]
+    mark, ragged, widths, ends, indented = _DELIMITERS[delimiter], Ragged(), Counter[int](), False, 0
 
     def note(row: Any) -> str:
-        if row.text.rstrip("\r\n") == _END:
-            ends[0] = True
+        nonlocal ends, indented
+        words = row.text.rstrip("\r\n")
+        if words == _END:
+            ends = True
         else:
             ragged.add(row.number, row.actual_columns)
             widths[row.actual_columns] += 1
+            indented += mark == "\t" and mark not in words.strip(mark)
         return "skip"
 
-    def read(width: int, **convert: Any) -> Any:
-        return pacsv.read_csv(
+    width = _first_width(data, mark, quote)
+    if width is None:
+        return None
+    names = [f"f{index}" for index in range(width if width <= COLUMN_LIMIT else _SOME_COLUMNS)]
+    try:
+        table = pacsv.read_csv(
             pa.BufferReader(data),
             read_options=pacsv.ReadOptions(use_threads=False, block_size=len(data) + 1, autogenerate_column_names=True),
-            parse_options=_parse_options(_DELIMITERS[delimiter], quote, width, note),
-            convert_options=pacsv.ConvertOptions(strings_can_be_null=False, **convert),
+            parse_options=_parse_options(mark, quote, width, note),
+            convert_options=pacsv.ConvertOptions(
+                include_columns=names, column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+            ),
         )
-
-    try:
-        width = read(2).num_columns
-        ragged, widths, ends = Ragged(), Counter(), [False]
-        table = read(width, column_types={f"f{index}": pa.string() for index in range(width)})
     except pa.ArrowInvalid:
         return None
     count = table.num_rows
     if width == 1 and count and table.column(0)[count - 1].as_py() == _END:
-        ends[0] = True
+        ends = True
         count -= 1
-    closed = ends[0] or not whole
-    if not ends[0] and not whole:
+    closed = ends or not whole
+    if not ends and not whole:
         count -= 1  # the last row is cut within a quoted value
     shown = table.slice(0, min(count, SAMPLE_ROWS + 1))
     rows = [list(row) for row in zip(*(column.to_pylist() for column in shown.columns), strict=True)]
-    return _Parse(rows, width, count, ragged, widths, closed)
+    return _Parse(rows, width, count, ragged, widths, indented, closed)
+
+
+def _first_width(data: bytes, mark: str, quote: str) -> int | None:
+    """Count the values of the first row, without parsing more than that; None if it cannot be told."""
+    found = None
+
+    def stop(row: Any) -> str:
+        nonlocal found
+        found = row.actual_columns if row.number == 1 else 1
+        return "error"
+
+    try:
+        pacsv.read_csv(
+            pa.BufferReader(data),
+            read_options=pacsv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=["f0"]),
+            parse_options=_parse_options(mark, quote, 2, stop),
+            convert_options=pacsv.ConvertOptions(column_types={"f0": pa.string()}, strings_can_be_null=False),
+        )
+    except pa.ArrowInvalid:
+        return found
+    return 1
 
 
 def _quote(text: str) -> str:
@@ -490,6 +532,8 @@ def _delimiter(source: Source, text: str, whole: bool, quote: str, wanted: str) 
     # no delimiter fits the first row: another number of values in nearly all rows below is a fault to
     # report; otherwise a row is one value, such as a sentence with a comma in it
     for name, parse in parses.items():
+        if name == "tab" and parse.width == 1 and parse.indented == sum(parse.widths.values()):
+            continue  # a single column whose values are moved to the right
         usual = parse.usual_width
         if usual > 1 and usual != parse.width and (parse.width > 1 or usual > 2 or name != "comma"):
             return name, parse

@@ -22,7 +22,7 @@ from privexplorer.data._sample import Ragged
 from privexplorer.data.layout import ROW_LIMIT, ColumnInfo, Layout, inspect
 from privexplorer.data.reference import KIND_TITLES, Kind, KindChoice, TableColumn
 from privexplorer.data.source import Source
-from privexplorer.errors import DataError
+from privexplorer.errors import DataError, printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -151,8 +151,10 @@ class Column:
 def read_counts(source: Source, ref: TableColumn) -> ColumnCounts:
     """Count the distinct values of one column.
 
-    Texts are compared exactly, apart from spaces at their ends; whole numbers and numbers are compared
-    as numbers, so that 1 and 1.0 are one value, and dates as moments, however they are written.
+    In a file of one column a blank line is a record without a value, except before the first and after the last
+    line with text: there it is no record. Texts are compared exactly, apart from spaces at their ends; whole numbers
+    and numbers are compared as numbers, so that 1 and 1.0 are one value, and dates as moments, however they are
+    written.
 
     Parameters
     ----------
@@ -197,8 +199,9 @@ def require_varied(counts: ColumnCounts) -> ColumnCounts:
         All records hold one value, so there is nothing to estimate.
     """
     if counts.distinct < 2:
+        every = f"all {counts.n:,} records" if counts.n > 1 else "its only record"
         raise DataError(
-            f"Column “{counts.title}” holds the one value “{_short(counts.label(0))}” in all {counts.n:,} records; "
+            f"Column “{counts.title}” holds the one value “{_short(counts.label(0))}” in {every}; "
             "choose a column with at least two different values.",
             field="column",
         )
@@ -255,15 +258,37 @@ def _climb(source: Source, ref: TableColumn, read: Callable[[_Rows, _Cleaner], _
             reason = str(misfit)
             continue
         if answer.n == 0:
-            raise DataError(
-                f"Column “{column.name}” holds no value that can be used ({answer.dropped.total:,} left out); "
-                "choose another column or another kind.",
-                field="column",
-            )
-        if reason and attempt.kind == "category":
-            return replace(answer, notes=(f"{reason}, so the values are compared as texts.", *answer.notes))
-        return answer
+            raise _nothing_left(column.name, rows, cleaner)
+        told = [f"{reason}, so the values are compared as texts."] if reason and attempt.kind == "category" else []
+        return replace(answer, notes=tuple(map(printable, (*told, *answer.notes))))
     raise AssertionError("the last attempt is never strict")
+
+
+def _nothing_left(name: str, rows: _Rows, cleaner: _Cleaner) -> DataError:
+    """Say why not one record of a column can be used."""
+    why = [
+        f"{number:,} {'row' if number == 1 else 'rows'} {one if number == 1 else many}"
+        for number, one, many in (
+            (cleaner.missing, "has no value", "have no value"),
+            (cleaner.non_finite, "holds an infinite number", "hold infinite numbers"),
+            (cleaner.unreadable, f"holds no {cleaner._kind_name}", f"hold no {cleaner._kind_name}"),
+            (rows.ragged.count, "has another number of values", "have another number of values"),
+            (rows.no_count, "has no count", "have no count"),
+            (rows.zero, "has a count of 0", "have a count of 0"),
+        )
+        if number
+    ]
+    if rows.counts is not None and rows.zero and len(why) == 1:
+        return DataError(
+            f"All counts in column “{rows.counts.name}” are 0, so there is no record; choose another column for the "
+            "counts, or none.",
+            field="counts",
+        )
+    listed = f": {', '.join(why[:-1])}{' and ' if len(why) > 1 else ''}{why[-1]}" if why else ""
+    return DataError(
+        f"Column “{name}” holds no value that can be used{listed}; choose another column, or read it as another kind.",
+        field="column",
+    )
 
 
 @dataclass
@@ -301,9 +326,11 @@ class _Rows:
         gone |= numeric & np.isnan(numbers)
         bad = ~gone & ~((numbers >= 0) & (numbers < 2**53) & (numbers == np.floor(numbers)))
         if bad.any():
-            shown = str(cells[int(np.flatnonzero(bad)[0])].as_py())
+            at = int(np.flatnonzero(bad)[0])
+            large = np.isfinite(numbers[at]) and numbers[at] >= 2**53
+            rule = f"be below 2 to the power of 53 ({2**53:,})" if large else "be whole numbers from 0"
             raise DataError(
-                f"Column “{name}” holds “{_short(shown)}”, but counts must be whole numbers from 0; choose another "
+                f"Column “{name}” holds “{_short(str(cells[at].as_py()))}”, but counts must {rule}; choose another "
                 "column for the counts, or none.",
                 field="counts",
             )

@@ -7,17 +7,17 @@ import itertools
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from privexplorer.data._cells import guess_kind, is_missing, is_number, parse_date
 from privexplorer.data._formats import reader
 from privexplorer.data.reference import Kind, ReadOptions
 from privexplorer.data.source import Format, Source
-from privexplorer.errors import DataError
+from privexplorer.errors import DataError, printable
 
-COLUMN_LIMIT = 10_000
 ROW_LIMIT = 100_000_000
 _PREVIEW_ROWS = 8
+_SHEETS = 5
 _CELL = 60
 _COUNT_NAMES = frozenset(
     [
@@ -86,6 +86,19 @@ class Layout:
     def names(self) -> tuple[str, ...]:
         """Column names in order."""
         return tuple(column.name for column in self.columns)
+
+    @property
+    def about_sheets(self) -> str:
+        """Which sheet of a workbook was read and which were not, in a sentence; empty if there is one only."""
+        others = [title for title in self.sheets if title != self.detected.sheet]
+        if not others:
+            return ""
+        named = [f"“{title}”" for title in others[:_SHEETS]]
+        if len(others) > _SHEETS:
+            named.append(f"{len(others) - _SHEETS:,} more")
+        listed = f"{', '.join(named[:-1])} and {named[-1]}" if len(named) > 1 else named[0]
+        was = "was" if len(others) == 1 else "were"
+        return printable(f"The sheet “{self.detected.sheet}” was read; {listed} {was} not.")
 
     def find(self, name: str) -> ColumnInfo:
         """Look a column up by its name.
@@ -163,10 +176,6 @@ def _look(source: Source, options: ReadOptions) -> Layout:
     total = sample.total - int(header)
     if not rows:
         raise DataError(f"“{source.name}” has a header but no rows below it; add at least one row.")
-    if len(raw) > COLUMN_LIMIT:
-        raise DataError(
-            f"“{source.name}” has {len(raw):,} columns, more than the {COLUMN_LIMIT:,} allowed; keep those you need."
-        )
     names, repairs = _repair(raw, numbered=sample.names is None and not header)
     stripped = [[cell.strip() for cell in row] for row in rows]
     kinds = [guess_kind([row[index] for row in stripped], decimal) for index in range(len(names))]
@@ -176,7 +185,7 @@ def _look(source: Source, options: ReadOptions) -> Layout:
             "category" if n == histogram[0] else "count" if n == histogram[1] else k
             for n, k in zip(names, kinds, strict=True)
         ]
-    return Layout(
+    layout = Layout(
         name=source.name,
         digest=source.digest,
         format=source.format,
@@ -187,11 +196,12 @@ def _look(source: Source, options: ReadOptions) -> Layout:
         rows=total,
         rows_exact=sample.exact,
         preview=tuple(tuple(_shorten(cell) for cell in row) for row in rows[:_PREVIEW_ROWS]),
-        notes=(*notes, *repairs),
         histogram=histogram,
         sheets=sample.sheets,
         longest_line=sample.longest_line,
     )
+    told = [layout.about_sheets] if layout.about_sheets else []
+    return replace(layout, notes=tuple(map(printable, (*told, *notes, *repairs))))
 
 
 def _shorten(text: str) -> str:
@@ -228,20 +238,21 @@ def _has_header(rows: Sequence[Sequence[str]], decimal: str) -> bool:
 
 def _repair(raw: Sequence[str], numbered: bool) -> tuple[list[str], list[str]]:
     """Give every column a name of its own; returns the names and sentences about what was changed."""
-    names: list[str] = []
+    names: dict[str, None] = {}
     blank, doubled = [], []
     wanted = [" ".join(name.split())[:200] for name in raw]
-    taken = Counter(wanted)
+    taken, numbers = Counter(wanted), Counter[str]()
     for place, name in enumerate(wanted, start=1):
         if not name:
             name = f"column {place}"
             blank.append(name)
         elif name in names:
             doubled.append(name)
-        base, number = name, 2
+        base, number = name, max(2, numbers[name])
         while name in names or (name != wanted[place - 1] and taken[name]):
             name, number = f"{base} ({number})", number + 1
-        names.append(name)
+        numbers[base] = number
+        names[name] = None
     notes = []
     if blank and not numbered:
         listed = ", ".join(f"“{name}”" for name in blank[:5]) + (" …" if len(blank) > 5 else "")
@@ -249,7 +260,7 @@ def _repair(raw: Sequence[str], numbered: bool) -> tuple[list[str], list[str]]:
     if doubled:
         listed = ", ".join(f"“{name}”" for name in dict.fromkeys(doubled[:5])) + (" …" if len(doubled) > 5 else "")
         notes.append(f"More than one column was called {listed}; the later ones carry a number in brackets.")
-    return names, notes
+    return list(names), notes
 
 
 def _histogram(names: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, str] | None:
@@ -275,4 +286,4 @@ def _histogram(names: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str
     return None
 
 
-__all__ = ["COLUMN_LIMIT", "ROW_LIMIT", "ColumnInfo", "Layout", "inspect"]
+__all__ = ["ROW_LIMIT", "ColumnInfo", "Layout", "inspect"]

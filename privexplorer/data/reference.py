@@ -5,6 +5,7 @@ A scenario or a link never holds data; it holds a :class:`TableColumn`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from privexplorer.records import Record, field
@@ -137,4 +138,14 @@ class TableChoice(Record):
     read: ReadOptions = field(ReadOptions(), "Reading the file", key="read", group="Data")
 
 
-__all__ = ["KIND_TITLES", "Kind", "KindChoice", "ReadOptions", "TableChoice", "TableColumn"]
+def tables_of(record: Record) -> Iterator[TableColumn | TableChoice]:
+    """Yield the tables that a record names, those of records inside it included."""
+    for name in type(record).model_fields:
+        value = getattr(record, name)
+        if isinstance(value, (TableColumn, TableChoice)):
+            yield value
+        elif isinstance(value, Record):
+            yield from tables_of(value)
+
+
+__all__ = ["KIND_TITLES", "Kind", "KindChoice", "ReadOptions", "TableChoice", "TableColumn", "tables_of"]

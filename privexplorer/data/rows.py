@@ -14,11 +14,12 @@ from privexplorer.data._sample import Ragged
 from privexplorer.data.layout import ROW_LIMIT, ColumnInfo, Layout, inspect
 from privexplorer.data.reference import Kind, TableChoice
 from privexplorer.data.source import Source
-from privexplorer.errors import DataError
+from privexplorer.errors import DataError, printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_REASONS = 3
 NUMERIC: frozenset[Kind] = frozenset({"number", "count"})
 
 
@@ -165,7 +166,11 @@ class _Taken:
 
         if self.numeric and arrow.is_numeric(values.type):
             found = arrow.floats(values, decimal)
-            self.missing += int((~np.isfinite(found)).sum())
+            self.missing += int(np.isnan(found).sum())
+            infinite = np.isinf(found)
+            if infinite.any():
+                self.example = self.example or str(values[int(np.flatnonzero(infinite)[0])].as_py())
+                self.unreadable += int(infinite.sum())
             long = arrow.inexact(values, found)
             self.inexact += 0 if long is None else int(long.sum())
             self.parts.append(np.where(np.isfinite(found), found, np.nan))
@@ -221,7 +226,7 @@ def _joined(source: Source, layout: Layout, taken: Sequence[_Taken], ragged: Rag
     if lost:
         was = "was" if lost == 1 else "were"
         why = "; ".join(words for column in taken for words in column.notes())
-        notes.append(f"{lost:,} of {rows:,} rows {was} left out for lacking a value: {why}.")
+        notes.append(f"{lost:,} of {rows:,} row{'s' * (rows != 1)} {was} left out for lacking a value: {why}.")
     for column in taken:
         if column.inexact:
             holds = "value has" if column.inexact == 1 else "values have"
@@ -237,7 +242,11 @@ def _joined(source: Source, layout: Layout, taken: Sequence[_Taken], ragged: Rag
         )
     if not there.any():
         named = ", ".join(f"“{column.info.name}”" for column in taken)
-        raise DataError(f"No row of “{source.name}” has a value in each of {named}; choose other columns.")
+        each = f"each of {named}" if len(taken) > 1 else named
+        why = "; ".join([words for column in taken for words in column.notes()][:_REASONS])
+        raise DataError(
+            f"No row of “{source.name}” has a value in {each}{f' ({why})' if why else ''}; choose other columns."
+        )
     numbers: dict[str, FloatArray] = {}
     codes: dict[str, IntArray] = {}
     labels: dict[str, tuple[str, ...]] = {}
@@ -259,7 +268,7 @@ def _joined(source: Source, layout: Layout, taken: Sequence[_Taken], ragged: Rag
         kept.setflags(write=False)
     places = np.flatnonzero(there)
     places.setflags(write=False)
-    return TableRows(source.name, source.digest, numbers, codes, labels, tuple(notes), places, rows)
+    return TableRows(source.name, source.digest, numbers, codes, labels, tuple(map(printable, notes)), places, rows)
 
 
 def _short(text: str) -> str:

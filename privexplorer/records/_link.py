@@ -6,19 +6,21 @@ It writes what differs from the defaults of the chosen kinds, floats in full, so
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from privexplorer.errors import ParameterError
+from privexplorer.errors import ParameterError, printable
 from privexplorer.records._base import Record, RecordT
 from privexplorer.records._sentences import problems, validated
 from privexplorer.records._walk import Setting, fields, leaf, link_key, settings, shape, start_value
 
 Query = Mapping[str, Sequence[str]]
 NONE = "none"
+MOST_NAMED = 5
+"""Faults of one sort that are told one by one; more are counted."""
 
 
 def text(value: Any) -> str:
@@ -208,15 +210,16 @@ def salvage(
     Returns
     -------
     tuple
-        The record, and one sentence for each part that could not be used.
+        The record, and one sentence for each part that could not be used (of each sort of fault the first five,
+        then how many more there are).
     """
     todo: dict[str, list[str]] = {name: list(values) for name, values in query.items()}
-    notes: list[str] = []
+    bad: dict[str, None] = {}
     while True:
         used = set(ignore)
         data = load(cls, todo, used)
         found = problems(cls, data, where)
-        notes = list(dict.fromkeys([*notes, *(problem.sentence for problem in found)]))
+        bad |= dict.fromkeys(problem.sentence for problem in found)
         if not found:
             break
         before = {name: list(values) for name, values in todo.items()}
@@ -227,19 +230,50 @@ def salvage(
         if todo == before:
             break
     known = {setting.name: setting for setting in settings(cls)}
-    notes += [
-        f"“{name}” stands {len(values)} times in {where}; the last one counts."
-        for name, values in todo.items()
-        if name in used and name in known and known[name].what != "several" and len(set(values)) > 1
-    ]
-    notes += [
-        f"{title_of(known[name])} is not used with the other choices of {where}, so “{name}” has no effect here."
-        if name in known
-        else unknown_name(name, known)
-        for name in query
-        if name in todo and name not in used
+    single = [name for name in todo if name in used and name in known and known[name].what != "several"]
+    twice = [note for name in single for note in repeated(name, todo[name], where)]
+    left = [name for name in query if name in todo and name not in used]
+    idle = [name for name in left if name in known]
+    unknown = [name for name in left if name not in known]
+    notes = [
+        *few(list(bad), str, f"{{}} of {where} could not be used either", "value"),
+        *few(twice, str, f"{{}} of {where} stand more than once; the last one counts"),
+        *few(idle, lambda name: no_effect(known[name], where), f"{{}} of {where} have no effect here either"),
+        *few(unknown, lambda name: unknown_name(name, known), f"{{}} of {where} name no setting either"),
     ]
     return validated(cls, data, where), notes
+
+
+def repeated(name: str, values: Sequence[str], where: str) -> list[str]:
+    """Name a part of a link that says several things.
+
+    Examples
+    --------
+    >>> repeated("eps", ["1", "2"], "the link"), repeated("eps", ["1", "1"], "the link")
+    (['“eps” stands 2 times in the link; the last one counts.'], [])
+    """
+    return [f"“{name}” stands {len(values)} times in {where}; the last one counts."] if len(set(values)) > 1 else []
+
+
+def no_effect(setting: Setting, where: str) -> str:
+    """Say that a setting plays no part."""
+    return f"{title_of(setting)} is not used with the other choices of {where}, so “{setting.name}” has no effect here."
+
+
+def few(items: Sequence[str], say: Callable[[str], str], rest: str, what: str = "part") -> list[str]:
+    """Say something about the first few items, and how many more there are.
+
+    Examples
+    --------
+    >>> few(["a", "b"], "No {}.".format, "{} of the link name no setting either")
+    ['No a.', 'No b.']
+    >>> few([*"abcdefg"], "No {}.".format, "{} of the link name no setting either")[4:]
+    ['No e.', '2 more parts of the link name no setting either.']
+    """
+    if len(items) <= MOST_NAMED + 1:  # one sentence more says less than the sixth itself
+        return [printable(say(item)) for item in items]
+    more = len(items) - MOST_NAMED
+    return [*(printable(say(item)) for item in items[:MOST_NAMED]), rest.format(f"{more:,} more {what}s") + "."]
 
 
 def title_of(setting: Setting) -> str:
@@ -347,7 +381,7 @@ def apply(base: RecordT, pairs: Iterable[tuple[str, str]], where: str = "the com
     Raises
     ------
     ParameterError
-        For an unknown name or a bad value: one sentence.
+        For an unknown name, a bad value, or two values for one setting: one sentence.
     """
     cls = type(base)
     query = _expand(base)
@@ -365,9 +399,11 @@ def apply(base: RecordT, pairs: Iterable[tuple[str, str]], where: str = "the com
         return min(depth, key=depth.__getitem__) if depth else None
 
     names: list[tuple[str, str]] = []
+    given: dict[str, tuple[str, str]] = {}
     while todo:
         key, value = todo.pop(next_choice() or 0)
         name, several = link_name(cls, key, query)
+        _refuse_two(given.setdefault(name, (key, value)), (key, value), several, where)
         names.append((key, name))
         if name in choices and not several:
             value = value.strip()
@@ -381,8 +417,41 @@ def apply(base: RecordT, pairs: Iterable[tuple[str, str]], where: str = "the com
     data = load(cls, query, used)
     for key, name in names:
         if name not in used:
-            raise ParameterError(
-                f"“{key}” has no effect with the other choices; it belongs to another kind than the one chosen.",
-                field=key,
-            )
+            needed = " and ".join(_needed(cls, data, name))
+            raise ParameterError(f"“{key}” has no effect with the other choices; choose {needed} as well.", field=key)
     return validated(cls, data, where)
+
+
+def _refuse_two(one: tuple[str, str], two: tuple[str, str], several: bool, where: str) -> None:
+    """Refuse two values for one setting, which may go by two names."""
+    if one[1].strip() == two[1].strip():
+        return
+    named = sorted({one[0], two[0]})
+    what = f"“{named[0]}”" if len(named) == 1 else f"“{named[0]}” and “{named[1]}”, which are one setting,"
+    advice = "give all of them at once, with commas between" if several else "leave one of them out"
+    values = " and ".join(f"“{value[:40]}{'…' * (len(value) > 40)}”" for _, value in (one, two))
+    raise ParameterError(f"{where[:1].upper()}{where[1:]} sets {what} to {values}; {advice}.", field=two[0])
+
+
+def _needed(cls: type[Record], data: Mapping[str, Any], name: str, prefix: str = "", path: str = "") -> list[str]:
+    """List the choices that a setting needs and that ``data`` lacks: “shape.kind=typed”."""
+    for field_name, info in fields(cls):
+        here, there = prefix + link_key(field_name, info), path + field_name
+        if not name.startswith(f"{here}."):
+            continue
+        what, of = shape(info)
+        if what == "group":
+            return _needed(of, data.get(field_name, {}), name, f"{here}.", f"{there}.")
+        kind = name[len(here) + 1 :].split(".")[0]
+        if what == "leaf" or kind not in of:
+            continue
+        held = data.get(field_name)
+        if held is None:  # nobody chose the kind that this belongs to: its defaults hold
+            start = start_value(info, field_name, None)
+            held = [{"kind": item.kind} for item in ([start] if what == "union" else start)]
+        chosen: dict[str, Any] = {one["kind"]: one for one in ([held] if isinstance(held, dict) else held)}
+        inner = _needed(of[kind], chosen.get(kind, {}), name, f"{here}.{kind}.", f"{there}.{kind}.")
+        if kind in chosen:
+            return inner
+        return [f"“{there}.kind={kind}”" if what == "union" else f"“{kind}” for “{there}”", *inner]
+    return []

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from privexplorer.errors import ParameterError
+from privexplorer.errors import ParameterError, printable
 from privexplorer.records._base import Record, RecordT, Scenario
 from privexplorer.records._walk import Leaf, extra, fields, leaf, shape
 
@@ -227,7 +227,7 @@ def problems(cls: type[Record], data: Any, where: str) -> list[Problem]:
     try:
         _checked(cls, data)
     except ValidationError as error:
-        return [Problem(tuple(item["loc"]), sentence(cls, item, where)) for item in causes(error)]
+        return [Problem(tuple(item["loc"]), printable(sentence(cls, item, where))) for item in causes(error)]
     return []
 
 

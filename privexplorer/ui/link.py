@@ -8,7 +8,8 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from privexplorer.records import Record, Scenario, dump, leaves, near, salvage, settings
+from privexplorer.errors import printable
+from privexplorer.records import Record, Scenario, dump, leaves, near, repeated, salvage, settings
 from privexplorer.studies.base import Study, digest
 from privexplorer.ui.form import widget_value
 
@@ -36,7 +37,7 @@ def read(page: str, studies: Mapping[str, Study[Any]]) -> bool:
     fresh = bool(state["_fresh"])
     if not ((now != state.get("_written") and (now or not fresh)) or (fresh and now)):
         return fresh
-    notes: list[str] = []
+    notes = [note for name in OWN for note in repeated(name, now.get(name, []), "the link")]
     first = next(iter(studies))
     wanted = now.get("study", [first])[-1]
     if wanted not in studies:
@@ -52,7 +53,7 @@ def read(page: str, studies: Mapping[str, Study[Any]]) -> bool:
         view = None
     if chosen.views:
         state[f"{wanted}:view"] = state["_held"][f"{wanted}:view"] = view or next(iter(chosen.views))
-    state["_link_notes"] = (digest(chosen, scenario), [*notes, *more])
+    state["_link_notes"] = (digest(chosen, scenario), [*map(printable, notes), *more])
     state["_arrived"] = (wanted, scenario)
     return False
 

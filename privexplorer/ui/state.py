@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import cast
 
 import streamlit as st
 
 from privexplorer.data import Source
+from privexplorer.errors import PrivExplorerError
 from privexplorer.privacy import PrivateAnswer, SpentBudget
 
 MOST_TABLES = 3
@@ -30,6 +32,25 @@ def keep(source: Source) -> list[str]:
         gone.append(old.name)
         st.session_state.get("_own_blocks", {}).pop(digest, None)
     return gone
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A file that lies in the uploader but cannot be read, with the reason and (if it came so far) its digest."""
+
+    file_id: str
+    error: PrivExplorerError
+    digest: str
+
+
+def refused() -> Refused | None:
+    """Return the file in the uploader, if it cannot be read."""
+    return cast("Refused | None", st.session_state.get("_refused"))
+
+
+def refuse(item: Refused | None) -> None:
+    """Remember that the file in the uploader cannot be read, or that none lies there any more."""
+    st.session_state["_refused"] = item
 
 
 def holds_upload(text: str) -> bool:

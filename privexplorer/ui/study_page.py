@@ -7,9 +7,9 @@ from typing import Any
 
 import streamlit as st
 
-from privexplorer.data import TableChoice, TableColumn, bundled
-from privexplorer.errors import PrivExplorerError
-from privexplorer.records import Record, Scenario, problems
+from privexplorer.data import bundled, inspect, resolve, tables_of
+from privexplorer.errors import PrivExplorerError, printable
+from privexplorer.records import Scenario, problems
 from privexplorer.studies import catalogue
 from privexplorer.studies.base import Request, Study, digest
 from privexplorer.studies.result import Note, Result
@@ -109,7 +109,7 @@ def one(page: str, study: Study[Any], fresh: bool, is_first: bool) -> None:
             type="tertiary",
         )
     for sentence in state.take_notices():
-        st.warning(plain_markdown(sentence))
+        st.warning(plain_markdown(printable(sentence)))
     found = problems(study.scenario, data, "the form")
     if found:
         pick_preset(None)
@@ -129,10 +129,7 @@ def one(page: str, study: Study[Any], fresh: bool, is_first: bool) -> None:
     try:
         answer(study, scenario, view)
     except PrivExplorerError as error:
-        if lacks_table(scenario):
-            not_here(str(error))
-        else:
-            show.problem(error)
+        show.problem(error)
     share(scenario, own)
 
 
@@ -141,21 +138,37 @@ def lacks_table(scenario: Scenario) -> bool:
     return any(table.data not in state.uploads() and table.data not in public() for table in tables_of(scenario))
 
 
-def not_here(sentence: str) -> None:
-    """Ask for the file that a link was made with."""
-    st.info(plain_markdown(sentence), title="The table is not here", icon=":material/upload_file:")
+def not_here(scenario: Scenario) -> None:
+    """Ask for the file that a link was made with, unless it lies here and it is said already why it is of no use."""
+    bad = state.refused()
+    for table in tables_of(scenario):
+        if bad is not None and bad.digest == table.data:
+            return
+        try:
+            resolve(table, state.uploads())
+        except PrivExplorerError as error:
+            words = f"{error} {error.hint}" if error.hint else str(error)
+            st.info(plain_markdown(words), title="The table is not here", icon=":material/upload_file:")
+            return
 
 
 def answer(study: Study[Any], scenario: Scenario, view: str) -> None:
     """Check, run and show."""
     tables = state.uploads()
+    if lacks_table(scenario):
+        not_here(scenario)
+        return
+    try:
+        for table in tables_of(scenario):
+            inspect(resolve(table, tables), table.read)
+    except PrivExplorerError as error:
+        show.problem(error, "This file could not be read")
+        return
     for sentence in study.check(scenario, tables):
-        if lacks_table(scenario):
-            not_here(sentence)
-        elif isinstance(sentence, Request):
-            st.info(plain_markdown(sentence), title="One more thing is needed", icon=":material/edit_note:")
+        if isinstance(sentence, Request):
+            st.info(plain_markdown(printable(sentence)), title="One more thing is needed", icon=":material/edit_note:")
         else:
-            st.error(plain_markdown(sentence), title="This cannot be answered as it stands")
+            st.error(plain_markdown(printable(sentence)), title="This cannot be answered as it stands")
         return
     above, place = st.container(), None
     status = st.container()
@@ -192,16 +205,6 @@ def share(scenario: Scenario, own: dict[str, str]) -> None:
         own,
         (table.data, getattr(table, "column", "")) if table is not None and table.data not in public() else None,
     )
-
-
-def tables_of(record: Record) -> Any:
-    """Yield the tables that a scenario names."""
-    for name in type(record).model_fields:
-        value = getattr(record, name)
-        if isinstance(value, (TableColumn, TableChoice)):
-            yield value
-        elif isinstance(value, Record):
-            yield from tables_of(value)
 
 
 def preset_row(study: Study[Any], form: Form) -> Any:

@@ -22,7 +22,7 @@ from privexplorer.data import (
     read_rows,
     resolve,
 )
-from privexplorer.errors import PrivExplorerError
+from privexplorer.errors import PrivExplorerError, printable
 from privexplorer.records import Leaf, Record, extra, leaf, leaves, link_key
 from privexplorer.studies.words import plain_markdown
 from privexplorer.ui import show, state
@@ -32,13 +32,14 @@ NUMERIC = {"number", "count"}
 MOST_LEVELS = 60
 """Texts of a column that a list offers; more are typed."""
 TYPES = ["csv", "tsv", "txt", "gz", "parquet", "xlsx", "dta"]
+FORMATS = {"csv": "CSV", "excel": "Excel", "parquet": "Parquet", "stata": "Stata"}
 
 
 def table_title(name: str) -> str:
     """Words for a table: its file name or the bundled table's title."""
     uploads = state.uploads()
     if name in uploads:
-        return uploads[name].name
+        return printable(uploads[name].name)
     return next((item.title for item in bundled() if item.id == name), "the table of the link (not here)")
 
 
@@ -51,13 +52,22 @@ def upload(form: Form, prefix: str, whole: bool = False) -> None:
         key=f"{form.key(prefix)}file",
         help="One row per record. The file stays in this session.",
     )
-    if dropped is None or st.session_state.get("_last_file") == dropped.file_id:
+    if dropped is None:
+        state.refuse(None)
+        return
+    if st.session_state.get("_last_file") == dropped.file_id:
+        if (bad := state.refused()) is not None and bad.file_id == dropped.file_id:  # it still lies there
+            show.problem(bad.error, f"{dropped.name} could not be read")
         return
     st.session_state["_last_file"] = dropped.file_id
+    state.refuse(None)
+    digest = ""
     try:
         source = Source.from_bytes(dropped.name, dropped.getvalue())
+        digest = source.digest
         layout = inspect(source, ReadOptions())
     except PrivExplorerError as error:
+        state.refuse(state.Refused(dropped.file_id, error, digest))
         show.problem(error, f"{dropped.name} could not be read")
         return
     wanted = form.now(f"{prefix}data", None)
@@ -68,16 +78,13 @@ def upload(form: Form, prefix: str, whole: bool = False) -> None:
     if asked_for == source.digest:
         return  # the very file that the link named: column and reading stay as the link has them
     if asked_for is not None:
-        state.notices().append(
-            f"{source.name} is not the table that the link was made with, so the numbers will differ from the link's."
-        )
-        held = form.now(f"{prefix}column", "")
+        held = "" if whole else form.now(f"{prefix}column", "")
+        lacks = bool(held) and held not in layout.names
+        what = f"it has no column “{held}”, so another one is shown" if lacks else "the numbers will differ"
+        state.notices().append(f"{source.name} is not the table that the link was made with: {what}.")
         form.set(f"{prefix}data", source.digest)
-        if whole:
+        if whole or held in layout.names:
             return
-        if held in [column.name for column in layout.columns]:
-            return
-        state.notices().append(f"{source.name} has no column “{held}”, which the link asked for.")
     form.set(f"{prefix}data", source.digest)
     if not whole:
         choose_columns(form, prefix, layout, None)
@@ -102,26 +109,23 @@ def draw_table(form: Form, prefix: str, title: str, cls: type[Record], start: Re
         out["column"] = form.ask(f"{prefix}column", start.column, st.selectbox, "Column", [named])
         out["counts"] = form.now(f"{prefix}counts", start.counts)
         out["kind"] = form.now(f"{prefix}as", start.kind)
-        out["read"] = by_field(read)
+        out["read"] = draw_reading(form, prefix, data, None, start.read)
         return out
-    seen = f"_seen_table:{form.key(prefix)}"
-    columns = [column.name for column in layout.columns]
-    if st.session_state.get(seen, data) != data and form.now(f"{prefix}column", start.column) not in columns:
+    seen, here = f"_seen_table:{form.key(prefix)}", (data, *read.values())  # the columns may differ by reading
+    if st.session_state.get(seen, here) != here and form.now(f"{prefix}column", start.column) not in layout.names:
         default = next((item.column for item in bundled() if item.id == data), None)
         choose_columns(form, prefix, layout, default)
-    st.session_state[seen] = data
+    st.session_state[seen] = here
     out.update(draw_columns(form, prefix, layout, start))
-    out["read"] = draw_reading(form, prefix, layout, start.read)
+    out["read"] = draw_reading(form, prefix, data, layout, start.read)
     return out
 
 
 def draw_choice(form: Form, prefix: str, title: str, cls: type[Record], start: Record) -> dict[str, Any]:
     """Draw the choice of a whole table and return plain data for a ``TableChoice``."""
     assert isinstance(start, TableChoice)  # noqa: S101  (the registry guarantees it)
-    data, read, layout = choose_table(form, prefix, start)
-    if layout is None:
-        return {"data": data, "read": by_field(read)}
-    return {"data": data, "read": draw_reading(form, prefix, layout, start.read)}
+    data, _, layout = choose_table(form, prefix, start)
+    return {"data": data, "read": draw_reading(form, prefix, data, layout, start.read)}
 
 
 def choose_table(
@@ -137,12 +141,11 @@ def choose_table(
         name: table_title(name) for name in names
     }  # Streamlit asks for the words again later, outside the session
     data = form.ask(f"{prefix}data", start.data, st.selectbox, "Table", names, format_func=partial(dict.get, titles))
+    sheet = choose_sheet(form, prefix, data, start.read.sheet)
     read = {k: form.now(f"{prefix}read.{k}", v) for k, v in reading(start.read).items()}
     try:
-        layout = layout_of(data, ReadOptions.model_validate(by_field(read)))
-    except PrivExplorerError as error:
-        if data in state.uploads():
-            show.problem(error, "This file could not be read")
+        layout = layout_of(data, ReadOptions.model_validate({**by_field(read), "sheet": sheet}))
+    except PrivExplorerError:  # said where the answer would stand
         return data, read, None
     for sentence in layout.notes:
         st.caption(plain_markdown(sentence))
@@ -154,12 +157,56 @@ def layout_of(data: str, options: ReadOptions) -> Layout:
     return inspect(resolve(TableChoice(data=data), state.uploads()), options)
 
 
-def draw_reading(form: Form, prefix: str, layout: Layout, start: ReadOptions) -> dict[str, Any]:
+def choose_sheet(form: Form, prefix: str, data: str, start: str) -> str:
+    """Draw the choice of a sheet where a workbook has several; return the name to read by (empty for the first)."""
+    name, seen = f"{prefix}read.sheet", f"_seen_workbook:{form.key(prefix)}"
+    held = str(form.now(name, start))
+    sheets = sheets_of(data)
+    if held and st.session_state.get(seen, data) != data and held not in sheets:
+        held = ""  # another file: what was chosen belonged to the one before
+        form.set(name, held)
+    st.session_state[seen] = data
+    if not (len(sheets) > 1 or (sheets and held not in ("", *sheets))):
+        form.held[form.key(name)] = held
+        return held
+    first = sheets[0] if held == sheets[0] else ""  # a link says nothing of the first sheet unless it did already
+    options = list(dict.fromkeys([first, *sheets[1:], held]))
+    words = {option: printable(option or sheets[0]) for option in options}
+    return str(form.ask(name, start, st.selectbox, "Sheet", options, format_func=partial(dict.get, words)))
+
+
+def sheets_of(data: str) -> tuple[str, ...]:
+    """Names of the sheets of a table, if it is a workbook that can be read."""
+    try:
+        source = resolve(TableChoice(data=data), state.uploads())
+        return inspect(source).sheets if source.format == "excel" else ()
+    except PrivExplorerError:
+        return ()
+
+
+READING: dict[str, tuple[str, ...]] = {
+    "csv": ("delimiter", "decimal", "encoding", "header", "quote"),
+    "excel": ("header",),
+}
+"""What can be chosen about the reading of a format; the sheet is chosen beside the table."""
+
+
+def draw_reading(form: Form, prefix: str, data: str, layout: Layout | None, start: ReadOptions) -> dict[str, Any]:
     """Draw how the file was read, first rows and the switches to read it otherwise."""
-    with st.expander("How the file was read"):
-        st.caption(plain_markdown(how(layout)))
-        first_rows(layout)
-        return form.draw(ReadOptions, start, f"{prefix}read.")
+    read = by_field({k: form.now(f"{prefix}read.{k}", v) for k, v in reading(start).items()})
+    try:
+        choices = READING.get(resolve(TableChoice(data=data), state.uploads()).format, ())
+    except PrivExplorerError:  # not here
+        choices = ()
+    if layout is None and not choices:
+        return read
+    with st.expander("How the file was read" if layout is not None else "Read it otherwise", expanded=layout is None):
+        if layout is not None:
+            st.caption(plain_markdown(how(layout)))
+            first_rows(layout)
+        for name in choices:
+            read[name] = form.field(name, ReadOptions.model_fields[name], start, f"{prefix}read.")
+    return read
 
 
 def chosen_table(form: Form, name: str) -> tuple[Record | None, TableChoice | None]:
@@ -347,12 +394,12 @@ def column_title(kinds: dict[str, str], name: str) -> str:
     """Words for a column: its name and kind."""
     if not name:
         return "none"
-    return f"{name} ({kinds[name]})" if name in kinds else f"{name} (not in this table)"
+    return f"{printable(name)} ({kinds.get(name, 'not in this table')})"
 
 
 def row_meaning(counts: str) -> str:
     """Words for what one row stands for."""
-    return f"a value, counted by “{counts}”" if counts else "one record"
+    return f"a value, counted by “{printable(counts)}”" if counts else "one record"
 
 
 def reading(options: ReadOptions) -> dict[str, Any]:
@@ -367,16 +414,29 @@ def by_field(read: dict[str, Any]) -> dict[str, Any]:
 
 def how(layout: Layout) -> str:
     """Say what was detected: "CSV, 20,412 rows, 2 columns; comma, point, UTF-8"."""
-    rows = f"{layout.rows:,} rows" if layout.rows_exact else f"about {layout.rows:,} rows"
-    size = f"{layout.format.upper()}, {rows}, {len(layout.columns)} columns"
+    rows = f"{'' if layout.rows_exact else 'about '}{counted(layout.rows, 'row')}"
+    sheet = f", sheet “{printable(layout.detected.sheet)}”" if layout.sheets else ""
+    size = f"{FORMATS[layout.format]}{sheet}, {rows}, {counted(len(layout.columns), 'column')}"
     if layout.format != "csv":
         return f"{size}."
     words = []
     for name in ("delimiter", "decimal", "encoding", "header", "quote"):
         info = ReadOptions.model_fields[name]
         value = getattr(layout.detected, name)
-        words.append(f"{(info.title or name).lower()}: {extra(info).get('titles', {}).get(value, value).lower()}")
+        title = str(extra(info).get("titles", {}).get(value, value))
+        words.append(f"{(info.title or name).lower()}: {title if name == 'encoding' else title.lower()}")
     return f"{size}. Detected {'; '.join(words)}."
+
+
+def counted(number: int, what: str) -> str:
+    """Count things in words.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(20_412, "row")
+    ('1 row', '20,412 rows')
+    """
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def first_rows(layout: Layout) -> None:

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import psutil
 import pytest
 from record_data import faults
@@ -253,6 +254,33 @@ def test_columns_that_a_table_needs_are_listed(capsys: Capture, here: Path) -> N
         assert not faults(err.strip())
 
 
+def test_many_columns_are_asked_for_by_their_titles(capsys: Capture, here: Path) -> None:
+    (here / "wide.csv").write_text("a,b,c,d\n" + "1,2,3,4\n2,1,4,3\n" * 20, "utf-8")
+    for words in (["--set", "data.kind=table"], ["--data", "wide.csv"]):
+        code, _, err = run(capsys, "run", "composition-ledger", *words)
+        assert code == 2
+        assert "“Second release, Outcome”" in err
+        assert err.count("--set ") == 1, "one path is an example of the others"
+        assert not faults(err.strip())
+
+
+def test_sheets_that_are_left_out_are_named(capsys: Capture, here: Path) -> None:
+    book = openpyxl.Workbook()
+    book.active.title = "first"
+    for sheet, cells in ((book.active, "aab"), (book.create_sheet("second"), "cdd")):
+        sheet.append(["v"])
+        for cell in cells * 5:
+            sheet.append([cell])
+    book.save(here / "two.xlsx")
+    ask = [*RUN, "--data", "two.xlsx", "--set", "table.column=v"]
+    code, first, err = run(capsys, *ask)
+    assert code == 0
+    said = "Note: The sheet “first” was read; “second” was not; choose one with “--set table.read.sheet=NAME”."
+    assert err.splitlines().count(said) == 1
+    code, second, err = run(capsys, *ask, "--set", "table.read.sheet=second")
+    assert (code, "sheet" in err, first == second) == (0, False, True)
+
+
 def test_bundled_table(capsys: Capture) -> None:
     code, out, _ = run(capsys, *RUN, "--set", "table.data=iris")
     assert code == 0
@@ -286,9 +314,24 @@ BAD: dict[str, tuple[list[str], str]] = {
         "“Privacy loss ε” must be a number from 0.000001 to 50; the command line says “0”.",
     ),
     "empty value": ([*RUN, "--set", "epsilon="], "the command line says nothing there."),
+    "the same key twice": (
+        [*RUN, "--set", "epsilon=0.5", "--set", "epsilon=0.7"],
+        "The command line sets “epsilon” to “0.5” and “0.7”; leave one of them out.",
+    ),
+    "a setting by two names": (
+        [*RUN, "--set", "eps=0.5", "--set", "epsilon=0.7"],
+        "sets “eps” and “epsilon”, which are one setting, to “0.5” and “0.7”; leave one of them out.",
+    ),
+    "column of the table twice": (
+        [*RUN, "--data", "people.csv", "--set", "table.column=city", "--set", "table.column=age"],
+        "to “city” and “age”; leave one of them out.",
+    ),
     "group": ([*RUN, "--set", "n=5"], "“n” is a group of settings; set one of n.low, n.high, n.points."),
     "kind": ([*RUN, "--set", "distribution.kind=banana"], "“Distribution” must be one of uniform"),
-    "of another kind": ([*RUN, "--set", "dist.geometric.ratio=0.5"], "“dist.geometric.ratio” has no effect"),
+    "of another kind": (
+        [*RUN, "--set", "distribution.uniform.k=5"],
+        "“distribution.uniform.k” has no effect with the other choices; choose “distribution.kind=uniform” as well.",
+    ),
     "grid": (
         [*RUN, "--set", "n.low=5000"],
         "must not start above its end; the command line has it run from 5,000 to 400",
@@ -369,6 +412,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "line break in a study": (["run", "twi\nns"], "There is no study called “twi\\nns”"),
     "line break in a command": (["li\u2028st"], "There is no command “li\\u2028st”"),
     "line break in a path": (["run", "a\nb.json"], "There is no file “a\\nb.json”; check the path."),
+    "turning the line around": ([*RUN, "--set", "epsilon=a\u202eb"], "the command line says “a\\u202eb”."),
     "steering the terminal": (["run", "twi\x1b[2Jns"], "There is no study called “twi\\x1b[2Jns”"),
     "word after app": (["app", "now"], "“now” is one word too many; `privexplorer app --help`"),
     "cluster of the app": (["app", "--cluster"], "“--cluster” needs a value after it."),

@@ -231,9 +231,29 @@ def test_excel_sheets_and_headers():
     options = ReadOptions(sheet="other")
     assert inspect(source, options).names == ("b", "c")
     assert read_counts(source, TableColumn(column="c", read=options)).top(3) == [("2", 1), ("4", 1)]
+    assert first.notes[0] == "The sheet “Sheet” was read; “other” was not."
+    assert inspect(source, options).notes[0] == "The sheet “other” was read; “Sheet” was not."
+    assert not any("sheet" in note for note in inspect(Source.from_bytes("t.xlsx", book([["a"], ["x"]]))).notes)
     bare = ReadOptions(sheet="other", header="no")
     assert inspect(source, bare).names == ("column 1", "column 2")
     assert read_counts(source, TableColumn(column="column 1", read=bare)).n == 3
+
+
+def test_many_sheets_are_counted():
+    workbook = openpyxl.Workbook()
+    workbook.active.append(["a"])
+    workbook.active.append(["x"])
+    for number in range(9):
+        workbook.create_sheet(f"s{number}")
+    out = io.BytesIO()
+    workbook.save(out)
+    layout = inspect(Source.from_bytes("t.xlsx", out.getvalue()))
+    assert layout.about_sheets == "The sheet “Sheet” was read; “s0”, “s1”, “s2”, “s3”, “s4” and 4 more were not."
+
+
+def test_a_long_sheet_states_its_length():
+    layout = inspect(Source.from_bytes("t.xlsx", book([["a", "b"], *([i, i] for i in range(3000))])))
+    assert (layout.rows, layout.rows_exact) == (3000, False)
 
 
 def test_excel_rows_that_are_too_wide_are_counted():

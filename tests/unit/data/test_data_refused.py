@@ -22,6 +22,10 @@ from privexplorer.data import (
     Source,
     TableColumn,
     _excel,
+    _parquet,
+    _sample,
+    _stata,
+    _text,
     bundled,
     inspect,
     read_column,
@@ -30,6 +34,7 @@ from privexplorer.data import (
     resolve,
 )
 from privexplorer.data import source as source_module
+from privexplorer.data._sample import Ragged
 from privexplorer.errors import DataError
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(200))
@@ -175,7 +180,10 @@ CASES = {
     "a title over the table": ("a.csv", b"Sales of 2020\na,b,c\n1,2,3\n4,5,6\n", "first row has 1"),
     "ragged later": ("a.csv", b"a,b\n" + b"1,2\n" * 300_000 + b"1,2,3\n" * 600_000, "the first row has 2"),
     "too many columns": ("a.csv", b"c," * 10_000 + b"c\n" + b"1," * 10_000 + b"1\n", "10,001 columns"),
-    "no value": ("a.csv", b"a,b\n,1\nNA,2\n", "no value"),
+    "too many columns for a part": ("a.csv", b"c" + b",c" * 600_000, "more than the 10,000 columns allowed"),
+    "no value": ("a.csv", b"a,b\n,1\nNA,2\n", "2 rows have no value"),
+    "infinite": ("a.csv", b"a\ninf\n-Inf\ninf\n", "“a” holds no value that can be used: 3 rows hold infinite numbers;"),
+    "one infinite": ("a.csv", b"a,b\ninf,1\n,2\n", "used: 1 row has no value and 1 row holds an infinite number;"),
 }  # fmt: skip
 
 
@@ -191,12 +199,144 @@ def test_refused_with_one_sentence(case):
     [
         ("é,b\n1,2\n".encode("cp1252"), {"encoding": "utf-8"}, "not valid UTF-8"),
         (b"a,b\n1,2\n1", {"encoding": "utf-16"}, "not valid UTF-16"),
+        ("größe;n\nä;1\nö;2\n".encode("cp1252"), {"encoding": "utf-16"}, "not valid UTF-16 (read that way, it has no"),
+        (("größe;n\n" + "ä;1\n" * 200_000).encode("cp1252"), {"encoding": "utf-16"}, "choose another encoding, or let"),
+        ("a,b\n1,2\n".encode("utf-16"), {"encoding": "cp1252"}, "is UTF-16, not Windows-1252; choose that encoding"),
+        ("a,b\n1,2\n".encode("utf-16-le"), {"encoding": "utf-8"}, "is UTF-16, not UTF-8; choose that encoding"),
         (b"a;b\n1;2\n1,5;3,2\n1,2;4,3\n", {"delimiter": "comma"}, "values, the first row has 1"),
         (b'a,b\n1,"x,y"\n2,"u,v"\n', {"quote": "none"}, "values, the first row has 2"),
     ],
 )
 def test_a_wrong_choice_is_refused(data, options, part):
     assert part in sentence(lambda: whole("a.csv", data, **options))
+
+
+@pytest.mark.parametrize(
+    ("name", "delimiter"), [("a.csv", ","), ("a.tsv", "\t"), ("a.csv", ";"), ("a.txt", "|")]
+)  # fmt: skip
+def test_the_width_of_a_text_table_is_checked_before_its_columns_are_read(name, delimiter, monkeypatch):
+    """Two megabytes of 200,000 columns once took half a minute and more than a gigabyte."""
+    cells = []
+    real = _text.pacsv.read_csv
+
+    def counted(*args, **options):
+        table = real(*args, **options)
+        cells.append(table.num_columns)
+        return table
+
+    monkeypatch.setattr(_text.pacsv, "read_csv", counted)
+    row = delimiter.join(["column"] * 60_000).encode() + b"\n"
+    assert "60,000 columns, more than the 10,000" in sentence(lambda: whole(name, row + row))
+    assert sum(cells) < 1000, "columns turned into arrays"
+
+
+def test_a_long_first_row_of_prose_is_no_wide_table():
+    data = b"text\n" + b"one, two; three|four" * 20_000 + b"\nfive\nsix, seven\n"
+    for given in (data, data[5:]):
+        layout = inspect(Source.from_bytes("a.txt", given))
+        assert len(layout.columns) == 1
+
+
+def test_wide_rows_below_a_narrow_one_are_counted(monkeypatch):
+    data = b"a,b\n" + b"1,2\n" * 60 + b"1," * 60_000 + b"1\n" + b"3,4\n" * 60
+    source = Source.from_bytes("a.csv", data)
+    found = read_counts(source, TableColumn(column="a"))
+    assert (len(inspect(source).columns), found.n, found.dropped.ragged) == (2, 120, 1)
+    text = sentence(lambda: whole("b.csv", b"a\n" + (b"1," * 20_000 + b"1\n") * 20))
+    assert text.startswith("Row 2 has 20,001 values, the first row has 1;")
+
+
+def test_names_of_ten_thousand_columns_are_repaired_once_each():
+    source = Source.from_bytes("a.csv", b"x," * 9_999 + b"x\n" + b"1," * 9_999 + b"1\n")
+    names = inspect(source).names
+    assert (len(set(names)), names[1], names[-1]) == (10_000, "x (2)", "x (10000)")
+
+
+def sheet_of(rows: str) -> bytes:
+    parts = parts_of(XLSX)
+    data = f"<sheetData>{rows}</sheetData>".encode()
+    parts[SHEET] = re.sub(rb"<sheetData>.*</sheetData>", lambda _: data, parts[SHEET], flags=re.DOTALL)
+    return zipped(parts)
+
+
+def sheet_row(number: int, *columns: str) -> str:
+    return f'<row r="{number}">' + "".join(f'<c r="{c}{number}"><v>1</v></c>' for c in columns) + "</row>"
+
+
+def test_the_width_of_a_sheet_is_checked_row_by_row(monkeypatch):
+    """A row with its last value in column XFD is a few bytes, and 16,384 cells once it is read."""
+    cells = []
+    real = _excel._text
+    monkeypatch.setattr(_excel, "_text", lambda cell: cells.append(1) or real(cell))
+    wide = sheet_of("".join(sheet_row(i, "A", "XFD") for i in range(1, 400)))
+    assert "16,384 columns, more than the 10,000 allowed" in sentence(lambda: whole("a.xlsx", wide))
+    assert len(cells) < 20_000
+    late = sheet_of("".join(sheet_row(i, "A", "B" if i < 1200 else "XFD") for i in range(1, 3000)))
+    monkeypatch.setattr(_excel, "_text", real)
+    monkeypatch.setattr(Ragged, "hopeless", lambda self, rows: self.count > 5)
+    text = sentence(lambda: whole("a.xlsx", late))
+    assert text.startswith("Row 1,200 has 16,384 values, the first row has 2;")
+    assert "delimiter" not in text
+
+
+def test_the_blank_end_of_a_row_costs_nothing(monkeypatch):
+    cells = []
+    real = _excel._text
+    monkeypatch.setattr(_excel, "_text", lambda cell: cells.append(1) or real(cell))
+    styled = "".join(f'<row r="{i}"><c r="A{i}"><v>{i}</v></c><c r="XFD{i}" s="0"/></row>' for i in range(1, 40))
+    assert len(inspect(Source.from_bytes("a.xlsx", sheet_of(styled))).columns) == 1
+    assert len(cells) < 100
+
+
+@pytest.mark.parametrize("kind", ["parquet", "dta"])
+def test_the_width_of_a_typed_file_is_checked_before_its_rows(kind, monkeypatch):
+    frame = pd.DataFrame([[1] * 6] * 2, columns=list("abcdef"))
+    out = io.BytesIO()
+    if kind == "parquet":
+        frame.to_parquet(out)
+    else:
+        frame.to_stata(out, write_index=False)
+    monkeypatch.setattr(_sample, "COLUMN_LIMIT", 5)
+    for module, rows in ((_parquet, "_shown"), (_stata, "_frames")):
+        monkeypatch.setattr(module, rows, lambda *_: pytest.fail("rows were read"))
+    assert "6 columns, more than the 5 allowed" in sentence(lambda: whole(f"a.{kind}", out.getvalue()))
+
+
+def test_counts_that_cannot_be_used():
+    """Each sentence gives the reason."""
+    for table, said in (
+        (b"v,n\nx,9000000000000000000\ny,1\n",
+         "Column “n” holds “9000000000000000000”, but counts must be below 2 to the power of 53 "
+         "(9,007,199,254,740,992); choose another column for the counts, or none."),
+        (b"v,n\nx,9007199254740992\ny,1\n", "“9007199254740992”, but counts must be below 2 to the power"),
+        (b"v,n\nx,-1\ny,1\n", "“-1”, but counts must be whole numbers from 0;"),
+        (b"v,n\nx,inf\ny,1\n", "“inf”, but counts must be whole numbers from 0;"),
+        (b"v,n\nx,0\ny,0\n",
+         "All counts in column “n” are 0, so there is no record; choose another column for the counts, or none."),
+        (b"v,n\nx,0\ny,\n", "“v” holds no value that can be used: 1 row has no count and 1 row has a count of 0;"),
+    ):  # fmt: skip
+        source = Source.from_bytes("a.csv", table)
+        assert said in sentence(lambda s=source: read_counts(s, TableColumn(column="v", counts="n")))
+    source = Source.from_bytes("a.csv", b"v,n\nx,9007199254740991\n")
+    assert read_counts(source, TableColumn(column="v", counts="n")).n == 2**53 - 1
+
+
+def test_one_record_is_no_plural():
+    found = read_counts(Source.from_bytes("a.csv", b"v,w\nx,1\n"), TableColumn(column="v"))
+    assert "“x” in its only record;" in sentence(lambda: require_varied(found))
+
+
+def test_names_that_would_turn_a_sentence_around():
+    source = Source.from_bytes("a\u202e.csv", "v\u202ew,b\nx,1\nx,2\n".encode())
+    told = [
+        sentence(lambda: read_counts(source, TableColumn(column="q\u202e"))),
+        sentence(lambda: require_varied(read_counts(source, TableColumn(column="v\u202ew")))),
+        sentence(lambda: Source.from_bytes("e\u202e.csv", b"")),
+    ]
+    doubled = inspect(Source.from_bytes("a.csv", "v\u202ew,v\u202ew\nx,1\ny,2\n".encode()))
+    for words in (*told, *doubled.notes):
+        assert "\u202e" not in words
+    assert all("\\u202e" in words for words in (*told, doubled.notes[-1]))
 
 
 def test_sizes(monkeypatch):

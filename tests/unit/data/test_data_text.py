@@ -56,6 +56,9 @@ def counts(data: bytes | str, column: str, counts: str = "", kind: str = "auto",
         ('a,b\n1,"x;y;z"\n2,"u;v;w"\n', "comma", "point", "yes", ("a", "b")),
         ('a,b\n"1,5","x"\n"2,25","y"\n', "comma", "comma", "yes", ("a", "b")),
         # one column
+        ("word\n\tthe\n\tand\n\tthe\n", "none", "point", "yes", ("word",)),
+        ("word\n\t\tthe\n\tand\t\n\tthe\n", "none", "point", "yes", ("word",)),
+        ("word\tn\n\tthe\n\tand\n", "tab", "point", "yes", ("word", "n")),
         ("word\nthe\nand\nthe\n", "none", "point", "yes", ("word",)),
         ("the\nand\nthe\nof\n", "none", "point", "no", ("column 1",)),
         ("text\nHello, world\nfoo\nbar, baz, qux\n", "none", "point", "yes", ("text",)),
@@ -510,6 +513,20 @@ def test_blank_lines_count_the_same_whatever_the_pieces(end, piece, quoted, more
         assert (found.n, found.dropped.missing, found.dropped.ragged) == (301, 0 if more else 40, 0)
         assert layout_rows == 301 + found.dropped.missing
         assert read_column(source, column).dropped == found.dropped
+
+
+def test_a_blank_end_of_a_single_column_is_no_record_and_nothing_is_said_of_it():
+    found = counts("a\nx\n\ny\n\n", "a")
+    assert (layout("a\nx\n\ny\n\n").rows, found.n, found.dropped.missing) == (3, 2, 1)
+    assert found.notes == ("1 row was left out for having no value (empty).",)
+    assert counts('a\nx\n""\n\n', "a").dropped.missing == 1
+    assert "it is no record" in read_counts.__doc__
+
+
+def test_values_that_begin_with_a_tab_are_read_without_it():
+    found = counts("a\n\tx\n\ty\n\tx\n", "a")
+    assert found.top(2) == [("x", 2), ("y", 1)]
+    assert found.notes == ("3 rows had spaces before or after the value; they do not count.",)
 
 
 def test_a_long_tail_of_blank_lines_is_no_row():

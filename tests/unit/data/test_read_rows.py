@@ -29,6 +29,23 @@ def test_rows_stay_together_and_what_goes_is_said() -> None:
     assert "1 row was left out for having another number of values" in said
 
 
+def test_what_is_infinite_is_not_called_empty(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    frame = pd.DataFrame({"x": [np.inf, np.nan], "y": [1.0, 2.0]})
+    frame.to_parquet(tmp_path / "t.pq")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for ending in ("pq", "csv"):
+        table = Source.from_path(tmp_path / f"t.{ending}")
+        with pytest.raises(DataError) as caught:
+            read_rows(table, TableChoice(data=table.digest), ["x"])
+        assert str(caught.value) == (
+            f"No row of “t.{ending}” has a value in “x” (“x” is empty in 1; “x” is no finite number in 1, such as “inf”"
+            " (first in record 1)); choose other columns."
+        )
+    table = source("x,y\n,1\n")
+    with pytest.raises(DataError, match="in each of “x”, “y” \\(“x” is empty in 1"):
+        read_rows(table, TableChoice(data=table.digest), ["x", "y"])
+
+
 def test_every_format_gives_the_same_rows(tmp_path) -> None:  # type: ignore[no-untyped-def]
     rng = np.random.default_rng(3)
     frame = pd.DataFrame(

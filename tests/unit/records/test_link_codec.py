@@ -13,7 +13,7 @@ from record_data import records
 from toys import Even, Flat, Mixed, Plain, Poly, Power, Smooth, Toy, Typed, Window
 
 from privexplorer.errors import ParameterError
-from privexplorer.records import Grid, apply, dump, leaves, load, nearest, salvage, settings, text, validated
+from privexplorer.records import Grid, apply, dump, leaves, load, nearest, problems, salvage, settings, text, validated
 
 
 def query(record: Toy) -> dict[str, list[str]]:
@@ -177,6 +177,48 @@ def test_salvage_never_fails_and_settles(parts: dict[str, list[str]]) -> None:
     assert bool(notes) or set(query(record)) <= set(parts)
 
 
+@pytest.mark.parametrize(
+    ("parts", "first", "last"),
+    [
+        ({f"q{i}": ["1"] for i in range(400)}, "There is no setting called “q0”",
+         "395 more parts of the link name no setting either."),
+        ({"L": [",".join(f"x{i}" for i in range(400))]}, "“x0”",
+         "395 more values of the link could not be used either."),
+        ({"m": [f"x{i}" for i in range(9)]}, "“x0”", "4 more values of the link could not be used either."),
+    ],
+)  # fmt: skip
+def test_of_many_faults_the_first_are_named_and_the_rest_counted(
+    parts: dict[str, list[str]], first: str, last: str
+) -> None:
+    record, notes = salvage(Toy, parts)
+    assert record == Toy()
+    assert len(notes) == 6
+    assert first in notes[0]
+    assert notes[-1] == last
+    assert len(salvage(Toy, {f"q{i}": ["1"] for i in range(6)})[1]) == 6
+    assert "q5" in salvage(Toy, {f"q{i}": ["1"] for i in range(6)})[1][-1]
+
+
+@pytest.mark.parametrize("sign", ["\u202e", "\u2066", "\u200f", "\x1b", "\u2028", "\n"])
+def test_what_would_turn_or_break_a_sentence_is_shown_escaped(sign: str) -> None:
+    escaped = sign.encode("unicode_escape").decode()
+    parts = {"eps": [f"a{sign}b"], f"q{sign}": ["1"], "s": [f"k{sign}"], "m": [f"m{sign}"]}
+    notes = salvage(Toy, parts)[1]
+    assert len(notes) == 4
+    for note in notes:
+        assert sign not in note
+        assert escaped in note
+    for said in (problems(Toy, {"epsilon": f"a{sign}b"}, "the form")[0].sentence, str(file_refusal(f"a{sign}b"))):
+        assert f"says “a{escaped}b”" in said
+    assert "naïve ✓ 数" in salvage(Toy, {"eps": ["naïve ✓ 数"]})[1][0]
+
+
+def file_refusal(value: str) -> ParameterError:
+    with pytest.raises(ParameterError) as caught:
+        validated(Toy, {"epsilon": value})
+    return caught.value
+
+
 def test_salvage_leaves_the_names_of_others_alone() -> None:
     assert salvage(Toy, {"study": ["toy"], "eps": ["2"]}, ignore=("study",)) == (Toy(epsilon=2.0), [])
 
@@ -210,7 +252,7 @@ APPLIED: list[tuple[str, Toy, list[tuple[str, str]], Toy]] = [
     ("an empty list", Toy(), [("L", "")], Toy(degrees=())),
     ("a list of words", Toy(), [("columns", 'age, "a, b"')], Toy(columns=("age", "a, b"))),
     ("nothing", Toy(), [("target", "none"), ("limit", "")], Toy(target=None)),
-    ("the last of two", Toy(), [("eps", "2"), ("epsilon", "3")], Toy(epsilon=3.0)),
+    ("the same twice", Toy(), [("eps", "2"), ("epsilon", " 2")], Toy(epsilon=2.0)),
     ("over a base that is not the default", Toy(epsilon=5.0, unit="bits"), [("seed", "3")],
      Toy(epsilon=5.0, unit="bits", seed=3)),
     ("blanks", Toy(), [("shape.kind", " flat "), ("eps", " 2 ")], Toy(shape=Flat(), epsilon=2.0)),
@@ -236,7 +278,24 @@ REFUSED: list[tuple[list[tuple[str, str]], str]] = [
     ([("eps", "0")], "from 0.000001 to 50"),
     ([("", "0")], "There is no setting called “”"),
     ([("eps.low", "0")], "There is no setting called “eps.low”"),
-]
+    ([("epsilon", "2"), ("seed", "1"), ("epsilon", "3")],
+     "The command line sets “epsilon” to “2” and “3”; leave one of them out."),
+    ([("eps", "2"), ("epsilon", "3")],
+     "The command line sets “eps” and “epsilon”, which are one setting, to “2” and “3”; leave one of them out."),
+    ([("shape.exponent", "2"), ("s.power.exponent", "3")], "“s.power.exponent” and “shape.exponent”, which are one"),
+    ([("shape", "flat"), ("shape.kind", "typed")], "to “flat” and “typed”; leave one of them out."),
+    ([("methods", "plain"), ("methods", "poly")], "give all of them at once, with commas between."),
+    ([("shape.typed.public", "true")],
+     "“shape.typed.public” has no effect with the other choices; choose “shape.kind=typed” as well."),
+    ([("noise.mixed.inner.typed.public", "true")],
+     "choose “noise.kind=mixed” and “noise.mixed.inner.kind=typed” as well."),
+    ([("noise.mixed.inner.power.by", "0")], "choose “noise.kind=mixed” as well."),
+    ([("noise.kind", "mixed"), ("noise.mixed.inner.typed.public", "true")],
+     "choose “noise.mixed.inner.kind=typed” as well."),
+    ([("methods.smooth.rate", "2")], "choose “smooth” for “methods” as well."),
+    ([("eps", "a\u202eb\x07")], "says “a\\u202eb\\x07”."),
+    ([("eps\u2066", "1")], "There is no setting called “eps\\u2066”"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("pairs", "words"), REFUSED)
