@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privexplorer.arrays import FloatArray
-from privexplorer.figures.style import Size, block_width, linear_ends, log_ends, wrapped
+from privexplorer.figures.style import Size, block_width, linear_ends, log_axis, log_ends, text_width, wrapped
 from privexplorer.studies.chart import (
     Area,
     Axis,
@@ -240,6 +240,18 @@ def gap_above(size: Size, own_x: bool) -> float:
     return size.text * ((7.4 if size.compact else 6.2) if own_x else 3.2)
 
 
+def end_ticks_room(span: Range, size: Size) -> float:
+    """Return the pixels between panels that keep the last number below one from the first below the next."""
+    if span.scale == "category" or not span.low < span.high:
+        return 0.0
+    if span.scale == "log":
+        texts = log_axis(span.low, span.high, True)["ticktext"] or [""]
+        ends = (texts[0], texts[-1])
+    else:
+        ends = (f"{span.low:,.3g}", f"{span.high:,.3g}" if abs(span.high) < 100 else f"{span.high:,.0f}")
+    return sum(text_width(text, size.text) for text in ends) / 2 + 0.6 * size.text
+
+
 def cells(chart: Chart, size: Size, right: int, top: int) -> list[Cell]:
     """Lay the panels out.
 
@@ -263,7 +275,9 @@ def cells(chart: Chart, size: Size, right: int, top: int) -> list[Cell]:
     plot_width, plot_height = size.width - right - left, max(size.height - top - size.bottom, 80)
     own_y = not chart.shared_y or any(panel.y is not None for panel in panels)
     own_x = any(panel.x is not None for panel in panels)
-    gap_x = (size.text * 4.6 if own_y else size.text * 1.8) / plot_width
+    spans = [x_range(x_axis_of(chart, panel), [panel] if own_x else panels) for panel in panels]
+    least = max(end_ticks_room(span, size) for span in spans) if columns > 1 else 0.0
+    gap_x = max(size.text * 4.6 if own_y else size.text * 1.8, least) / plot_width
     gap_y = gap_above(size, own_x) / plot_height
     wide = (1 - gap_x * (columns - 1)) / columns
     high = (1 - gap_y * (rows - 1)) / rows

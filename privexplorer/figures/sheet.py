@@ -595,7 +595,7 @@ def names_above_bars(panel: Panel, cell: Cell, size: Size, said: set[str]) -> li
         return []
     bars = [box for boxes in places.values() for box in boxes]
     texts = [wrapped(mark.label or "", LABEL_CHARACTERS) for _, mark in named_bars]
-    choices: list[list[tuple[int, Box]]] = []
+    choices: list[list[tuple[int, bool, Box]]] = []
     for (place, _), text in zip(named_bars, texts, strict=True):
         wide, high = block_width(text, size.text), block_height(text, size.text)
         others = [box for other, boxes in places.items() if other != place for box in boxes]
@@ -607,21 +607,21 @@ def names_above_bars(panel: Panel, cell: Cell, size: Size, said: set[str]) -> li
             spot = Box(middle, top + high / 2 + 3, wide, high)
             if spot.inside(cell.width, cell.height, over=size.text) and not any(spot.overlaps(box) for box in bars):
                 below = Box(middle, top - high / 2, wide, high)
-                found.append((rank + 3 * any(below.overlaps(box) for box in others), spot))
+                found.append((rank, any(below.overlaps(box) for box in others), spot))
         choices.append(found[:MOST_NAMED_BARS])
     if not all(choices):
         return []
-    free = [
-        chosen for chosen in product(*choices) if not any(a.overlaps(b) for (_, a), (_, b) in combinations(chosen, 2))
-    ]
+    free = [chosen for chosen in product(*choices) if not any(a[2].overlaps(b[2]) for a, b in combinations(chosen, 2))]
     if not free:
         return []
-    tallest = [each[0][1] for each in choices]
-    best = min(free, key=lambda chosen: ([spot for _, spot in chosen] != tallest, sum(cost for cost, _ in chosen)))
+    best = min(
+        free,
+        key=lambda chosen: (any(rank for rank, _, _ in chosen), sum(rank + 3 * shared for rank, shared, _ in chosen)),
+    )
     said |= {mark.name for _, mark in named_bars}
     return [
         inside(text, spot, cell, size, ROLES[mark.role].colour, f"label {mark.name}")
-        for (_, mark), text, (_, spot) in zip(named_bars, texts, best, strict=True)
+        for (_, mark), text, (_, _, spot) in zip(named_bars, texts, best, strict=True)
     ]
 
 

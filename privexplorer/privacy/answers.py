@@ -7,7 +7,7 @@ value away, so every different answer counts.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -65,6 +65,8 @@ class PrivateAnswer:
         What the answer promises; part of the identity, so that a new level draws new noise.
     seed : int
         Chosen by the user.
+    words : str
+        What was asked, for people to read; no part of the identity. Empty: question and column.
     """
 
     table: str
@@ -72,6 +74,7 @@ class PrivateAnswer:
     question: str
     guarantee: Guarantee
     seed: int
+    words: str = field(default="", compare=False)
 
     def rng(self) -> np.random.Generator:
         """Return the generator of this answer's noise."""
@@ -115,7 +118,8 @@ class SpentBudget:
             promise = answer.guarantee
             if is_mixed and isinstance(promise, LocalDP):
                 promise = ApproxDP(promise.epsilon, promise.delta) if promise.delta else PureDP(promise.epsilon)
-            ledger = ledger.add(f"{answer.question} of {answer.column}, seed {answer.seed}", promise)
+            asked = answer.words or f"{answer.question} of {answer.column}"
+            ledger = ledger.add(f"{asked}, {answer.guarantee}, seed {answer.seed}", promise)
         return ledger
 
     def table(self, digits: int = 4) -> LedgerTable:

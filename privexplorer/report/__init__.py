@@ -8,7 +8,7 @@ from privexplorer.errors import ParameterError
 from privexplorer.report.page import to_html
 from privexplorer.report.scenario_file import read_scenario_json, scenario_json, to_json
 from privexplorer.report.script import snippet
-from privexplorer.report.table import file_stem, to_csv
+from privexplorer.report.table import file_stem, number_texts, table_texts, to_csv
 from privexplorer.report.theme import theme_colours
 from privexplorer.studies import study as find
 from privexplorer.studies.result import Result
@@ -51,9 +51,11 @@ def write(result: Result, path: str | Path) -> None:
 __all__ = [
     "ENDINGS",
     "file_stem",
+    "number_texts",
     "read_scenario_json",
     "scenario_json",
     "snippet",
+    "table_texts",
     "theme_colours",
     "to_csv",
     "to_html",

@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from numbers import Integral, Real
 from typing import Any
 
 import pandas as pd
@@ -19,6 +18,7 @@ from privexplorer.figures import SVG_BUTTON, config, describe, draw, resolve
 from privexplorer.records import Scenario, Setting, extra, leaves, settings, text
 from privexplorer.report.scenario_file import scenario_json
 from privexplorer.report.script import snippet
+from privexplorer.report.table import table_texts
 from privexplorer.report.theme import theme_colours
 from privexplorer.studies import study as find
 from privexplorer.studies.base import Study
@@ -179,26 +179,19 @@ def _pairs(pairs: Any) -> str:
 def _table(frame: pd.DataFrame) -> str:
     head = "".join(f"<th scope='col'>{_safe(name)}</th>" for name in frame.columns)
     shown = frame.iloc[:MOST_ROWS]
-    body = "".join(
-        "<tr>" + "".join(_cell(value) for value in row) + "</tr>" for row in shown.itertuples(index=False, name=None)
-    )
+    texts = table_texts(shown)
+    columns = [
+        [f"<td class='number'>{text}</td>" for text in texts[str(name)]]
+        if str(name) in texts
+        else [f"<td>{'' if value is None or value != value else _safe(value)}</td>" for value in shown[name].tolist()]
+        for name in frame.columns
+    ]
+    body = "".join(f"<tr>{''.join(row)}</tr>" for row in zip(*columns, strict=True))
     rest = len(frame) - len(shown)
     more = f"<p class='soft'>{rest:,} further rows are in the CSV file.</p>" if rest > 0 else ""
     return (
         f"<div class='wide' tabindex='0'><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{more}"
     )
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return f"<td>{'' if value is None else _safe(value)}</td>"
-    if isinstance(value, Integral):
-        words = f"{int(value):,}"
-    elif value != value:
-        words = ""
-    else:
-        words = f"{float(value):,.6g}"
-    return f"<td class='number'>{words.replace('-', '−')}</td>"
 
 
 # ---------------------------------------------------------------- text

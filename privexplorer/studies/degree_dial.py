@@ -113,6 +113,9 @@ def estimator(degree: int, k: int, interval: float) -> Polynomial:
 
 def rare_counts(law: DiscreteLaw, n: int, top: int) -> FloatArray:
     """Return the expected number of symbols seen exactly 0, ..., ``top`` times, shape ``(top + 1,)``, exact."""
+    if law.many_masses:
+        expected = law.expected_fingerprint(n)[: top + 1]
+        return np.concatenate((expected, np.zeros(top + 1 - expected.size)))
     chances, sizes = law.groups
     j = np.arange(top + 1, dtype=np.float64)
     there = j <= n
@@ -209,6 +212,9 @@ class DegreeDial(Study[DegreeDialScenario]):
         blocks = stacked(parts, scenario.trials)
         # the mean is known exactly, so the squares about it average to the variance
         variance, variance_error = mean_and_error((blocks - prepared.means) ** 2)
+        # an estimate that never varies, as of degree 1, differs from its mean by rounding only
+        constant = variance < (1e-12 * np.maximum(1.0, np.abs(prepared.means))) ** 2
+        variance, variance_error = np.where(constant, 0.0, variance), np.where(constant, 0.0, variance_error)
         noise = 2 * (prepared.sensitivity / scenario.epsilon) ** 2
         total = prepared.bias**2 + variance + noise
         point = int(np.searchsorted(prepared.ns, scenario.n))

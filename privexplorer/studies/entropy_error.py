@@ -233,7 +233,7 @@ class EntropyError(Study[EntropyErrorScenario]):
                 f"At n = {n:,} and ε = {scenario.epsilon:g}: the private estimate with and without its noise.",
             ),
             Card(
-                "Noise is small from",
+                "Little noise from",
                 f"ε = {significant(free, 2)}",
                 "adds at most 5%",
                 "From this ε on, the noise adds at most 5% to the error (unclipped closed form).",

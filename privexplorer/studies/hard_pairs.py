@@ -673,7 +673,7 @@ class HardPairs(Study[HardPairScenario]):
 
 
 def values_of(number: float) -> str:
-    """Write a number of values.
+    r"""Write a number of values.
 
     Examples
     --------

@@ -277,7 +277,7 @@ class PriceOfPrivacy(Study[PriceScenario]):
                 "Closed form of properties §2.",
             ),
             Card(
-                "Next to nothing from",
+                "Almost free from",
                 f"ε = {significant(free, 2)}",
                 "at most 5% more",
                 "Closed form of properties §2.",

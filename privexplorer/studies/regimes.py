@@ -428,7 +428,7 @@ class Regimes(Study[RegimeScenario]):
                 f"In the lower rate, privacy costs as much as everything else at ε = {significant(even, 2)}, and less "
                 "above. "
             )
-            card = Card("Costs as much as the rest", f"ε = {significant(even, 2)}", "in the lower rate")
+            card = Card("As much as the rest", f"ε = {significant(even, 2)}", "in the lower rate")
         else:
             found = wanted.rates(size, accuracy, epsilon)
             upper, lower = found.upper, found.lower
@@ -446,7 +446,7 @@ class Regimes(Study[RegimeScenario]):
             if found.branch == "middle" and (early := middle_free_from(wanted, accuracy)) < free.epsilon:
                 turn += f"In the middle range it is from ε = {significant(early, 2)} on. "
             card = Card(
-                "Free, up to twice, from",
+                "Free (≤ 2×) from",
                 f"ε = {significant(free.epsilon)}",
                 WORDS[free.branch],
                 f"From there on the private term is at most twice the other: {free.why}.",

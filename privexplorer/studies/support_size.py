@@ -258,11 +258,25 @@ class SupportSize(Study[SupportSizeScenario]):
             Card(
                 "Private error",
                 value,
-                error,
-                f"Root-mean-square error of the sparse estimator at n = {whole(ns[at])}, in values; ± is two standard "
-                "errors.",
+                error_chip(error, int(ns[at])),
+                f"Root-mean-square error of the sparse estimator at n = {whole(ns[at])}, in values"
+                + (
+                    "; every simulated sample shows all values there, so this is the noise alone, exact."
+                    if error == EXACT
+                    else f" ({error}, two standard errors)."
+                ),
             ),
-            Card("Without privacy", plain, plain_error, f"The same at n = {whole(ns[at])}, without noise."),
+            Card(
+                "Without privacy",
+                plain,
+                error_chip(plain_error, int(ns[at])),
+                f"The same at n = {whole(ns[at])}, without noise"
+                + (
+                    f"; in none of {blocks.shape[0]:,} simulated samples was it off."
+                    if plain_error == EXACT
+                    else f" ({plain_error}, two standard errors)."
+                ),
+            ),
             Card(
                 "n for a small bias",
                 threshold(need.bias),
@@ -294,7 +308,7 @@ class SupportSize(Study[SupportSizeScenario]):
             f"**{whole(ns[at])} records** and **ε = {epsilon:g}** the sparse estimator is typically off by **{value} "
             f"values**, without privacy by {plain}. {where}{wants}"
             f"From n = {whole(math.ceil(need.change))} on the sparse estimator counts what it sees, so its curve "
-            "jumps there."
+            f"jumps there.{unseen_zeros(ns, curves, int(blocks.shape[0]))}"
         )
         return Result(
             study=self.id,
@@ -529,6 +543,41 @@ class SupportSize(Study[SupportSizeScenario]):
         if view == "conditions":
             return self.needed(result)
         return self.gap(result) if view == "gap" else result.frame
+
+
+EXACT = "± 0"
+
+
+def error_chip(error: str, n: int) -> str:
+    """Say for which n a card's error is, with its ± where there is one and room for it.
+
+    Examples
+    --------
+    >>> error_chip("± 6", 1193), error_chip("± 0", 500), error_chip("± 0.0012", 1_000_000)
+    ('± 6, n = 1,193', 'n = 500', 'n = 1,000,000')
+    """
+    text = f"n = {n:,}"
+    both = f"{error}, {text}"
+    return text if error == EXACT or len(both) > 18 else both
+
+
+def unseen_zeros(ns: IntArray, curves: Mapping[str, Curve], runs: int) -> str:
+    """Say which curves stop early because their error is 0, which a log scale cannot show."""
+    found = []
+    for name in NAMES:
+        right = np.flatnonzero(curves[name].rmse == 0)
+        if right.size:
+            start = whole(ns[right[0]])
+            to_the_end = right[0] + right.size == ns.size and right.size > 1
+            places = f"from n = {start} on" if to_the_end else f"at n = {start}" if right.size == 1 else "at some n"
+            found.append(f"the {name} estimator {places}")
+    if not found:
+        return ""
+    was, curve = ("was", "curve stops") if len(found) == 1 else ("were", "curves stop")
+    return (
+        f" Without privacy, {' and '.join(found)} {was} off in none of the {runs:,} simulated samples: an error of 0 "
+        f"has no place on a log scale, so the {curve}."
+    )
 
 
 def too_many(truth: int, k: int) -> tuple[str, ...]:

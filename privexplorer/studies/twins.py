@@ -171,13 +171,13 @@ class Twins(Study[TwinsScenario]):
         free = float(self.without_privacy(scenario, blocks)[0])
         cards = (
             Card(
-                "Distinct values differ by",
+                "Values differ by",
                 significant(abs(distinct[0] - distinct[1])),
                 f"{significant(distinct[0])} and {significant(distinct[1])}",
                 f"Expected number of different values among {prepared.n:,} records of either population; exact.",
             ),
             Card(
-                "Edits between them",
+                "Edits in between",
                 value,
                 error,
                 "Records to change in one sample to give it the other's fingerprint.",

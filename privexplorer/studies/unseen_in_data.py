@@ -45,13 +45,13 @@ from privexplorer.properties import (
     noise_for,
     release,
 )
-from privexplorer.records import Epsilon, Number, Record, Scenario, Seed, field
+from privexplorer.records import Epsilon, Number, Record, Scenario, Seed, extra, field, fields
 from privexplorer.studies import _unseen as unseen
 from privexplorer.studies._entropy import unit_size
 from privexplorer.studies.base import Preset, Study
 from privexplorer.studies.chart import Axis, Chart, Line, Panel, Points, Spread
 from privexplorer.studies.result import Card, Formula, Note, Result, tidy
-from privexplorer.studies.words import plain_markdown, whole, with_unit
+from privexplorer.studies.words import plain_markdown, significant, whole, with_unit
 
 LEVEL = 0.95
 FIRST = TableColumn(data="census-surnames", column="surname", counts="count")
@@ -270,7 +270,8 @@ class UnseenInData(Study[UnseenInDataScenario]):
         """Release the number of distinct values among (1 + t) n records, clipped to [0, (1 + t) n]."""
         exact, sensitivity = answer(scenario.coverage, prepared.histogram, t=scenario.t)
         question = f"distinct values at t = {scenario.t!r}{tuning(scenario.coverage)}"
-        return self.released(scenario, prepared, question, exact, sensitivity, prepared.n * (1 + scenario.t))
+        words = f"Distinct values at t = {scenario.t:g}{told_tuning(scenario.coverage)}"
+        return self.released(scenario, prepared, question, words, exact, sensitivity, prepared.n * (1 + scenario.t))
 
     def entropy_answer(self, scenario: UnseenInDataScenario, prepared: ColumnAtHand) -> Released:
         """Release the entropy in nats, clipped to [0, ln k] where k is declared and to [0, ∞) elsewhere."""
@@ -280,20 +281,27 @@ class UnseenInData(Study[UnseenInDataScenario]):
         # where k only clips the answer, a new k is the same noisy number, seen through another clip
         question = f"entropy, {estimator.title.lower()}" + (f", k = {own}" if own is not None else "")
         highest = math.inf if k is None else math.log(k)
-        return self.released(scenario, prepared, question + tuning(estimator), exact, sensitivity, highest)
+        words = f"Entropy, {estimator.title}{'' if own is None else f', k = {own:,}'}{told_tuning(estimator)}"
+        return self.released(scenario, prepared, question + tuning(estimator), words, exact, sensitivity, highest)
 
     def released(
         self,
         scenario: UnseenInDataScenario,
         prepared: ColumnAtHand,
         question: str,
+        words: str,
         exact: float,
         sensitivity: float,
         highest: float,
     ) -> Released:
         """Release one number: noise of its own for every question, clipped; the interval around what was released."""
         identity = PrivateAnswer(
-            prepared.digest, column_words(scenario.table), question, PureDP(scenario.epsilon), scenario.seed
+            prepared.digest,
+            column_words(scenario.table),
+            question,
+            PureDP(scenario.epsilon),
+            scenario.seed,
+            f"{words}, of {told_column(scenario.table)}",
         )
         noise = noise_for(sensitivity, scenario.epsilon)
         value = release(exact, sensitivity, scenario.epsilon, identity.rng(), 0.0, highest)
@@ -320,7 +328,9 @@ class UnseenInData(Study[UnseenInDataScenario]):
             "± covers the noise in 19 of 20 releases; it says nothing about how far the sample is from the population."
         )
         cards = (
-            Card(f"Distinct values, t = {t:g}", value, slack, f"Among {whole(n * (1 + t))} records. {help_}"),
+            Card(
+                f"Distinct at t = {t:g}", value, slack, f"Distinct values among {whole(n * (1 + t))} records. {help_}"
+            ),
             Card("Entropy", with_unit(bits, scenario.unit), bits_slack, help_),
             Card("Both answers cost", f"ε = {total.epsilon:g}", f"{epsilon:g} each", "Basic composition: they add up."),
             Card("Seen so far", whole(prepared.distinct), "not private", "Distinct values in the column as it is."),
@@ -335,7 +345,7 @@ class UnseenInData(Study[UnseenInDataScenario]):
             f"values** ({slack}) among {whole(n * (1 + t))} records (t = {t:g}), and an entropy of "
             f"**{with_unit(bits, scenario.unit)}** ({bits_slack}).{clipped} Each answer costs ε = {epsilon:g}, both "
             f"together ε = {total.epsilon:g}. The ± covers the noise in 19 of 20 releases; how far the sample itself "
-            "is from the population comes on top."
+            f"is from the population comes on top.{thin_words(frame)}"
         )
         return Result(
             study=self.id,
@@ -352,7 +362,7 @@ class UnseenInData(Study[UnseenInDataScenario]):
             assumptions=ASSUMPTIONS,
             extra={
                 "answers": answers,
-                "spent": tuple((f"{item.question}, seed {item.seed}", epsilon) for item in answers),
+                "spent": tuple((f"{item.words}, seed {item.seed}", epsilon) for item in answers),
                 "coverage": coverage,
                 "entropy": entropy,
                 "column": prepared,
@@ -445,6 +455,30 @@ class UnseenInData(Study[UnseenInDataScenario]):
         histogram: Histogram = result.extra["column"].histogram
         return tidy([(f"fingerprint, {PLAIN}", histogram.counts, histogram.symbols, 0.0)])
 
+    def table(self, result: Result) -> pd.DataFrame:
+        """Lay the numbers out by look-ahead: one row per number, private or not, with the interval beside it.
+
+        One row per look-ahead would leave the private columns empty but for one of them.
+        """
+        frame = result.frame
+        if "low" not in frame.columns:
+            return super().table(result)
+        frame = frame.assign(private=frame["series"].str.endswith(", private")).sort_values(
+            [*(["panel"] if "panel" in frame.columns else []), "x", "private"], kind="stable"
+        )
+        entropy = bool((frame["series"].str.startswith("entropy")).all())
+        columns = {} if "panel" not in frame.columns or entropy else {"panel": frame["panel"]}
+        return pd.DataFrame(
+            {
+                **columns,
+                "x": frame["x"],
+                "answer": np.where(frame["private"], "private", "not private"),
+                "entropy" if entropy else "value": frame["y"],
+                "19 of 20 from": frame["low"],
+                "to": frame["high"],
+            }
+        ).reset_index(drop=True)
+
     # ---- charts ----
 
     def chart(self, result: Result, view: str) -> Chart:
@@ -473,7 +507,7 @@ class UnseenInData(Study[UnseenInDataScenario]):
                             rows["high"].to_numpy(),
                             "19 of 20 answers",
                             "light",
-                            "19 of 20<br>answers",
+                            None if is_thin(rows) else "19 of 20<br>answers",
                         ),
                         Line(
                             "non-private",
@@ -579,6 +613,58 @@ def interval_rows(name: str, how: str, x: Sequence[float], found: Released, unit
     return tidy([(f"{name}, {how}", x, [found.value / unit], found.noise.std / unit)]).assign(
         low=found.low / unit, high=found.high / unit
     )
+
+
+THIN = 0.025
+"""A band below this share of the chart's height, about eight pixels, hardly shows beside its line."""
+
+
+def is_thin(rows: pd.DataFrame) -> bool:
+    """Whether the band of 19 of 20 answers is hardly wider than the line through it."""
+    width = float((rows["high"] - rows["low"]).max())
+    return width < THIN * float(rows["high"].max() - min(0.0, float(rows["low"].min())))
+
+
+def thin_words(frame: pd.DataFrame) -> str:
+    """Say that the band of 19 of 20 answers cannot be seen, where it cannot."""
+    rows = frame[frame["series"] == f"{DISTINCT}, {PLAIN}"]
+    if not is_thin(rows):
+        return ""
+    half = float((rows["high"] - rows["low"]).max()) / 2
+    return (
+        f" Around the curve of distinct values, 19 of 20 answers lie within ± {significant(half, 2)} or less, a band "
+        "hardly wider than the line."
+    )
+
+
+def told_tuning(record: Record) -> str:
+    """Name the settings of an estimator that differ from its defaults, as the form names them.
+
+    Examples
+    --------
+    >>> told_tuning(SmoothedGoodToulmin()), told_tuning(SmoothedGoodToulmin(smoothing="binomial-1"))
+    ('', ', Smoothing: Binomial, 1/(1+t)')
+    """
+    default, words = type(record)(), ""
+    for name, info in fields(type(record)):
+        value = getattr(record, name)
+        if value != getattr(default, name):
+            shown = extra(info).get("titles", {}).get(value) or (f"{value:g}" if isinstance(value, float) else value)
+            words += f", {info.title or name}: {shown}"
+    return words
+
+
+def told_column(ref: TableColumn) -> str:
+    """Name the column for people to read.
+
+    Examples
+    --------
+    >>> print(told_column(FIRST))
+    “surname”, counted by “count”
+    """
+    words = f"“{ref.column}”" + (f", counted by “{ref.counts}”" if ref.counts else "")
+    words += f", as {ref.kind}" if ref.kind != "auto" else ""
+    return words + (", read another way" if ref.read != TableColumn().read else "")
 
 
 def tuning(record: Record) -> str:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from privexplorer import report
-from privexplorer.errors import PrivExplorerError
+from privexplorer.errors import PrivExplorerError, printable
 from privexplorer.figures import SVG_BUTTON, config, draw
+from privexplorer.figures.style import text_width
 from privexplorer.records import Scenario
 from privexplorer.studies.base import Study
-from privexplorer.studies.result import Formula, Note, Result
+from privexplorer.studies.result import Card, Formula, Note, Result
 from privexplorer.studies.words import plain_markdown
 from privexplorer.ui import link, shell, state
 
@@ -26,6 +28,12 @@ STATUS = {
     "limit": "a limit for many records",
     "heuristic": "heuristic",
 }
+HALF_A_PHONE, HELP_WIDTH = 141, 24
+"""Pixels for the words of one of two cards beside each other, 390 pixels in all; and those of the sign for help."""
+LABEL_TEXT, VALUE_TEXT = 14, 25.6
+"""Sizes of a card's text, in pixels."""
+MOST_STYLED = 20_000
+"""Cells of a table beyond which its numbers are shown as they are."""
 CAUTION = "Numbers here are for exploration, not for release: floating-point noise is not a hardened privacy mechanism."
 
 
@@ -37,17 +45,23 @@ def theme() -> str:
 def problem(error: PrivExplorerError, title: str = "This cannot be answered as it stands") -> None:
     """Show an error of ours: what is wrong and what to do."""
     body = str(error) + (f" {error.hint}" if error.hint else "")
-    st.error(plain_markdown(body), title=plain_markdown(title))
+    st.error(plain_markdown(printable(body)), title=plain_markdown(printable(title)))
 
 
 def note(item: Note) -> None:
     """Show one note as an alert."""
+    text = by_line(item.text)
     if item.level == "not-private":
-        st.info(item.text, title=item.title or "For your eyes only", icon=":material/visibility:")
+        st.info(text, title=item.title or "For your eyes only", icon=":material/visibility:")
     elif item.level == "warning":
-        st.warning(item.text, title=item.title or None)
+        st.warning(text, title=item.title or None)
     else:
-        st.info(item.text, title=item.title or None)
+        st.info(text, title=item.title or None)
+
+
+def by_line(words: str) -> str:
+    """Make words of several lines printable; names of columns may stand in them."""
+    return "\n".join(map(printable, words.split("\n")))
 
 
 def chart(study: Study[Any], result: Result, view: str, key: str) -> None:
@@ -79,8 +93,7 @@ def cards(result: Result) -> None:
     if not result.cards:
         return
     chip = "" if result.complete else ", draft"
-    # two cards beside each other on a phone leave room for about sixteen letters; a cut label says nothing
-    one_by_one = shell.is_phone() and any(len(card.label) > 16 for card in result.cards)
+    one_by_one = shell.is_phone() and not all(fits_beside(card) for card in result.cards)
     with st.grid(len(result.cards), min_column_width=300 if one_by_one else 150):
         for card in result.cards[:4]:
             st.metric(
@@ -96,11 +109,17 @@ def cards(result: Result) -> None:
             )
 
 
+def fits_beside(card: Card) -> bool:
+    """Whether the words of a card have room where two stand beside each other on a phone; cut words say nothing."""
+    label = text_width(card.label, LABEL_TEXT) + (HELP_WIDTH if card.help else 0)
+    return max(label, text_width(card.value, VALUE_TEXT)) <= HALF_A_PHONE
+
+
 def words(result: Result) -> None:
     """Say in two or three sentences what the numbers show."""
     if result.shows:
         st.header("What this shows", anchor=False)
-        st.markdown(result.shows)
+        st.markdown(by_line(result.shows))
 
 
 def formula(item: Formula) -> None:
@@ -113,37 +132,21 @@ def formula(item: Formula) -> None:
     st.caption(f"{STATUS[item.status][:1].upper()}{STATUS[item.status][1:]}.{source}")
 
 
-def number_columns(frame: pd.DataFrame) -> dict[str, Any]:
-    """Format columns: one count of decimals per column, by the size of its numbers."""
-    out: dict[str, Any] = {}
-    for name in frame.columns:
-        if not pd.api.types.is_numeric_dtype(frame[name]):
-            continue
-        values = frame[name].abs()
-        values = values[(values > 0) & (values < float("inf"))]
-        if pd.api.types.is_integer_dtype(frame[name]) or values.empty:
-            form = "localized"
-        else:
-            low, high = float(values.min()), float(values.quantile(0.9))
-            whole = bool((values == values.round()).all())
-            wide = low < 1e-5 or high >= 1e7
-            form = "localized" if whole else "%.3e" if wide else "%.4g" if high > 1e3 * low else _decimals(high)
-        out[str(name)] = st.column_config.NumberColumn(str(name), format=form)
-    return out
-
-
-def _decimals(size: float) -> str:
-    return (
-        "%.1f"
-        if size >= 1000
-        else "%.2f"
-        if size >= 100
-        else "%.3f"
-        if size >= 10
-        else "%.4f"
-        if size >= 0.1
-        else "%.6f"
+def readable(frame: pd.DataFrame) -> Any:
+    """Write the numbers of a table as people read them; files and the table's own download keep all digits."""
+    if frame.size > MOST_STYLED:
+        return frame
+    return frame.reset_index(drop=True).style.format(
+        {
+            name: partial(_looked_up, dict(zip(frame[name].tolist(), texts, strict=True)))
+            for name, texts in report.table_texts(frame).items()
+        },
+        na_rep="–",
     )
+
+
+def _looked_up(texts: Mapping[float, str], value: float) -> str:
+    return texts.get(value, "–")
 
 
 def seen_table(study: Study[Any], result: Result, view: str) -> pd.DataFrame:
@@ -181,9 +184,8 @@ def table_tab(study: Study[Any], result: Result, view: str) -> None:
     if shell.is_phone():
         st.space("small")  # a touch screen always shows the table's tools, which would lie on the tabs
     st.dataframe(
-        frame,
+        readable(frame),
         hide_index=True,
-        column_config=number_columns(frame),
         placeholder="–",
         alt=f"Numbers of the chart: {result.takeaway}",
     )
@@ -244,8 +246,9 @@ def bill(result: Result) -> None:
         st.warning(
             f"This session has shown **{shown} private answers** about this table; together they cost "
             f"**{spent.total()}**. "
-            "Averaging many answers undoes the privacy: whoever sees them all learns more than one answer tells.",
-            title="Each new draw spends privacy again" if table.total.delta else "Each new draw spends ε again",
+            "Every further answer about the same people, on another column or question or from a new draw of the "
+            "noise, adds to what they have lost; the average of many draws undoes the privacy.",
+            title="Each answer spends privacy" if table.total.delta else "Each answer spends ε",
         )
     with st.expander(f"Privacy spent on this table: {spent.total()}"):
         rows = [(row.label, str(row.epsilon), str(row.delta)) for row in table.rows]
@@ -255,7 +258,8 @@ def bill(result: Result) -> None:
         frame = pd.DataFrame(rows, columns=["Answer", "ε", "δ"])
         if not table.total.delta:
             frame = frame.drop(columns="δ")
-        st.dataframe(frame, hide_index=True, alt=f"{shown} private answers, together {spent.total()}")
+        several = "1 private answer" if shown == 1 else f"{shown} private answers, together"
+        st.dataframe(frame, hide_index=True, alt=f"{several} {spent.total()}")
 
 
 def share(scenario: Scenario, page: Mapping[str, str], table: tuple[str, str] | None) -> None:
@@ -267,7 +271,7 @@ def share(scenario: Scenario, page: Mapping[str, str], table: tuple[str, str] | 
         st.code(link.absolute(scenario, page), language=None, wrap_lines=True)
         st.caption("Whoever opens this link sees the same numbers, to the last digit with the same versions.")
         if table is not None:
-            digest, column = (plain_markdown(part) for part in table)
+            digest, column = (plain_markdown(printable(part)) for part in table)
             names = f"the column's name (“{column}”)" if column else "the names of the chosen columns"
             st.caption(
                 f"The link holds {names} and a fingerprint of the file ({digest}), never the data. "

@@ -9,7 +9,9 @@ import pytest
 
 from privexplorer.figures import draw, style
 from privexplorer.figures.sheet import staggered
-from privexplorer.studies.chart import Axis, Bars, Chart, HeatMap, Panel
+from privexplorer.studies.chart import Axis, Bars, Chart, HeatMap, Line, Panel
+from privexplorer.studies.result import Card
+from privexplorer.ui.show import fits_beside
 
 PHONE = 350
 
@@ -99,3 +101,27 @@ def test_names_under_the_columns_of_a_table_are_upright_and_apart():
 def test_numbers_on_an_axis_are_never_slanted():
     marks = (Bars("private", [0.001, 0.002, 0.003], [1.0, 1.0, 1.0], "size"),)
     assert draw(Chart("T", "s", Axis("x"), Axis("y"), (Panel(marks),)), compact=True).layout.xaxis.tickangle == 0
+
+
+@pytest.mark.parametrize("high", [10_000.0, 1_000.0, 100.0])
+@pytest.mark.parametrize("scale", ["log", "linear"])
+def test_numbers_below_neighbouring_panels_stand_apart(high, scale):
+    """The last number below one panel and the first below the next, both at the panels' ends."""
+    x = np.array([10.0, high])
+    panels = tuple(Panel((Line("private", x, x, "noise"),), title) for title in ("one", "two"))
+    figure = draw(Chart("T", "s", Axis("k", scale), Axis("noise"), panels, columns=2))
+    one, two = figure.layout.xaxis, figure.layout.xaxis2
+    between = (two.domain[0] - one.domain[1]) * (style.Size().width - figure.layout.margin.r - 45)
+    ends = [f"{high:,.0f}", "10"]
+    assert between >= sum(style.text_width(text, 14) for text in ends) / 2 + 4
+
+
+def test_cards_stand_beside_each_other_where_their_words_fit():
+    """On a phone: by the width of the words, not their number of letters."""
+    fits = [
+        Card("Gap of the property", "4.99 values", "printed", "help"),
+        Card("Distance of one record", "0.0909"),
+        Card("Little noise from", "n = 1,200", "", "help"),
+    ]
+    cut = [Card("Off by WWWWWWWWWWW", "1", "", "help"), Card("Short", "10,000,000 values"), Card("W" * 15, "1")]
+    assert [fits_beside(card) for card in fits + cut] == [True] * 3 + [False] * 3

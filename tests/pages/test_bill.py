@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from privexplorer.privacy import PrivateAnswer, PureDP, SpentBudget
+
 
 def shown(deltas: tuple[float, ...]) -> None:
     """Draw the bill of answers with these δ (runs inside the app)."""
@@ -39,3 +41,20 @@ def test_no_total_above_one_is_shown_as_a_chance(deltas: tuple[float, ...], tota
     assert frame["δ"].iloc[-1] == total
     assert all(float(word.split()[0]) <= 1 for word in frame["δ"])
     assert float(app.expander[0].label.rpartition("δ = ")[2]) == min(1.0, sum(deltas))
+
+
+def test_the_bill_fits_other_columns_as_well_as_new_draws() -> None:
+    app = AppTest.from_function(shown, args=((0.0, 0.0),), default_timeout=30)
+    # an answer from before, about another column
+    before = PrivateAnswer("table", "town", "entropy", PureDP(1.0), 0, "Entropy, Plug-in, of “town”")
+    app.session_state["_spent"] = SpentBudget().show(before)
+    app.run()
+    (warning,) = app.warning
+    assert warning.proto.title == "Each answer spends ε"
+    for words in ("another column", "question", "new draw", "the same people"):
+        assert words in warning.value
+    assert app.dataframe[0].value["Answer"].tolist()[:3] == [
+        "Entropy, Plug-in, of “town”, ε = 1, seed 0",
+        "release of age, ε = 0.5, seed 0",
+        "release of age, ε = 0.5, seed 1",
+    ]

@@ -149,7 +149,7 @@ def test_infinite_where_there_is_no_error():
 
 def test_words_cards_and_charts(default):
     labels = [card.label for card in default.cards]
-    assert labels == ["You pay", "Twice the error at", "Next to nothing from"]
+    assert labels == ["You pay", "Twice the error at", "Almost free from"]
     assert "**2,000 people**" in default.shows
     assert "not clipped" in default.shows
     chart = study.chart(default, "map")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -129,3 +130,26 @@ def test_refusals_and_warnings():  # type: ignore[no-untyped-def]
     assert any("rarer than the promised" in note.text for note in broken.notes)
     kept = STUDY.run(make(distribution=TwoStep(k=500), trials=16))
     assert not kept.notes
+
+
+def test_error_cards_say_for_which_sample_size():  # type: ignore[no-untyped-def]
+    for preset in STUDY.presets():
+        result = STUDY.run(preset.scenario)
+        size = re.search(r"n = ([\d,]*\d)", result.cards[0].help)
+        assert size is not None
+        for card in result.cards[:2]:
+            assert f"n = {size[1]}" in card.chip
+            assert card.chip != "± 0"
+            assert len(card.chip) <= 18
+
+
+def test_curves_that_stop_are_explained():  # type: ignore[no-untyped-def]
+    """An error of 0 has no place on a log scale; where nothing stops, nothing is said."""
+    result = STUDY.run()
+    plain = result.series("sparse")
+    first = int(plain["x"][plain["y"] == 0].iloc[0])
+    assert f"the sparse estimator from n = {first:,} on" in result.shows
+    assert "was off in none of the 200" in result.shows or "were off in none of the 200" in result.shows
+    few = STUDY.run(STUDY.scenario(n={"low": 900, "high": 2_000, "points": 3}, trials=64))
+    assert (few.frame["y"] > 0).all()
+    assert "log scale" not in few.shows

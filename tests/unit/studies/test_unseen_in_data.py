@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import gc
 import math
 from importlib import resources
@@ -13,7 +14,7 @@ import pytest
 
 from privexplorer.data import ReadOptions, Source, TableColumn
 from privexplorer.errors import ParameterError
-from privexplorer.privacy import SpentBudget
+from privexplorer.privacy import PrivateAnswer, SpentBudget
 from privexplorer.properties import MillerMadow, PlugIn, Polynomial, SmoothedGoodToulmin
 from privexplorer.studies import unseen_in_data
 from privexplorer.studies._unseen import AheadGrid
@@ -329,3 +330,44 @@ def test_no_two_readings_share_their_noise() -> None:
     ]
     for one, other in pairs:
         assert column_words(one) != column_words(other)
+
+
+# --- words of answers, table, band -----------------------------------------------------------------------------------
+
+
+def test_answers_are_named_as_the_form_names_them():  # type: ignore[no-untyped-def]
+    """No internal ids in the list of what was spent; ε stands in the words."""
+    scenario = make(epsilon=0.5, coverage=SmoothedGoodToulmin(smoothing="binomial-1"), t=2.0)
+    answers = STUDY.run(scenario).extra["answers"]
+    labels = [row.label for row in SpentBudget(answers).table().rows]
+    assert labels == [
+        "Distinct values at t = 2, Smoothing: Binomial, 1/(1+t), of “surname”, counted by “count”, ε = 0.5, seed 0",
+        "Entropy, Miller-Madow, of “surname”, counted by “count”, ε = 0.5, seed 0",
+    ]
+    # words are for reading: the noise depends on what it depended on before
+    bare = PrivateAnswer(
+        answers[0].table, answers[0].column, answers[0].question, answers[0].guarantee, answers[0].seed
+    )
+    assert bare == answers[0]
+    assert bare.rng().random() == answers[0].rng().random()
+
+
+@pytest.mark.parametrize("t", [1.0, 3.3])
+def test_the_table_is_sorted_by_look_ahead_and_has_no_empty_columns(t):  # type: ignore[no-untyped-def]
+    result = STUDY.run(make(t=t))
+    view = dataclasses.replace(result, frame=STUDY.numbers(result, "coverage"))
+    frame = STUDY.table(view).drop(columns="panel")
+    assert frame["x"].is_monotonic_increasing
+    assert frame.notna().all().all()
+    assert len(frame.columns) <= 5
+    mine = frame[frame["answer"] == "private"]
+    assert mine["x"].tolist() == [t]
+    assert len(STUDY.table(dataclasses.replace(result, frame=STUDY.numbers(result, "entropy")))) == 2
+
+
+def test_a_band_that_cannot_be_seen_is_told_in_words():  # type: ignore[no-untyped-def]
+    for epsilon, is_seen in ((1.0, False), (0.001, True)):
+        result = STUDY.run(make(epsilon=epsilon))
+        band = STUDY.chart(result, "coverage").panels[0].marks[0]
+        assert (band.label is not None) == is_seen
+        assert ("hardly wider than the line" in result.shows) != is_seen
