@@ -104,14 +104,15 @@ def draw_table(form: Form, prefix: str, title: str, cls: type[Record], start: Re
     assert isinstance(start, TableColumn)  # noqa: S101  (the registry guarantees it)
     data, read, layout = choose_table(form, prefix, start)
     out: dict[str, Any] = {"data": data}
+    seen, here = f"_seen_table:{form.key(prefix)}", (data, *read.values())  # the columns may differ by reading
     if layout is None:
+        st.session_state[seen] = here
         named = form.now(f"{prefix}column", start.column)
         out["column"] = form.ask(f"{prefix}column", start.column, st.selectbox, "Column", [named])
         out["counts"] = form.now(f"{prefix}counts", start.counts)
         out["kind"] = form.now(f"{prefix}as", start.kind)
         out["read"] = draw_reading(form, prefix, data, None, start.read)
         return out
-    seen, here = f"_seen_table:{form.key(prefix)}", (data, *read.values())  # the columns may differ by reading
     if st.session_state.get(seen, here) != here and form.now(f"{prefix}column", start.column) not in layout.names:
         default = next((item.column for item in bundled() if item.id == data), None)
         choose_columns(form, prefix, layout, default)
