@@ -27,6 +27,8 @@ WIDTH = 64
 """Counts below this one are kept as counts of counts, the others one by one."""
 CELLS = 131_072
 """Counters held at a time (1 MB), so that counting stays in the processor's cache."""
+FEW_TOUCHED = 6
+"""Where so many times more symbols than further records exist, only the counters that change are looked at."""
 SPARSE = 24
 """With this many symbols per record, or more, sorting the records beats counting over all symbols."""
 MOST_COLOURED = 1_000_000_000
@@ -219,9 +221,9 @@ def nested_samples(
             weights.append(first if same else seen_probability(law.probabilities, _sizes(ahead[point])))
         targets = np.empty((sizes.size, rows, ahead.shape[1]))
     everything = [each.sum(axis=1) for each in weights]
-    for start, point, seen in _samples(law, sizes, rows, rng, replace):
+    for start, point, seen in _samples(law, sizes, rows, rng, replace, width=width):
         stop = start + seen.rows
-        common[point, start:stop] = seen.fingerprint(law.k, width)
+        common[point, start:stop] = seen.fingerprint(width)
         trial, count = seen.at_least(width)
         if trial.size:
             pairs[point].append((trial + start, count))
@@ -251,27 +253,51 @@ def nested_counts(
 # ---- how samples are held while they are drawn ----
 
 
-@dataclass(frozen=True, eq=False)
 class _Dense:
-    """Counters for all symbols, shape ``(rows, k)``."""
+    """Counters for all symbols, shape ``(rows, k)``, with their fingerprint up to ``width`` while few are touched."""
 
-    counts: IntArray
+    def __init__(self, rows: int, k: int) -> None:
+        self.rows = rows
+        self.counts: IntArray = np.zeros((rows, k), dtype=np.int64)
+        self._table: IntArray | None = None
+        self._often: IntArray | None = None
+        self._untouched = True
 
-    @property
-    def rows(self) -> int:
-        return int(self.counts.shape[0])
+    def add(self, symbols: IntArray, width: int | None) -> None:
+        """Count further records, shape ``(rows, step)``: all counters at once, or only those that change."""
+        k = self.counts.shape[1]
+        flat = (symbols + np.arange(self.rows)[:, None] * k).ravel() if self.rows > 1 else symbols.ravel()
+        if width is None or FEW_TOUCHED * flat.size > self.counts.size:
+            self.counts += np.bincount(flat, minlength=self.counts.size).reshape(self.counts.shape)
+            self._table = self._often = None
+            self._untouched = False
+            return
+        table, often = self._tally(width), self._seen_often(width)
+        flat.sort()
+        first = np.flatnonzero(np.concatenate(([True], flat[1:] != flat[:-1])))
+        touched, cells = flat[first], self.counts.reshape(-1)
+        before = cells[touched]
+        after = before + np.diff(first, append=flat.size)
+        cells[touched] = after
+        self._untouched = False
+        start = touched // k * (width + 1)
+        np.subtract.at(table, start + np.minimum(before, width), 1)
+        np.add.at(table, start + np.minimum(after, width), 1)
+        crossed = touched[(before < width) & (after >= width)]
+        if crossed.size:
+            self._often = np.sort(np.concatenate((often, crossed)))
 
-    def fingerprint(self, k: int, width: int) -> IntArray:
-        binned = np.minimum(self.counts, width)
-        binned += np.arange(self.rows)[:, None] * (width + 1)
-        table = np.bincount(binned.ravel(), minlength=self.rows * (width + 1))
-        return np.asarray(table.reshape(self.rows, width + 1)[:, :width], dtype=np.int64)
+    def add_counts(self, counted: IntArray) -> None:
+        """Add counts that came as such."""
+        self.counts += counted
+        self._table = self._often = None
+        self._untouched = False
+
+    def fingerprint(self, width: int) -> IntArray:
+        return np.array(self._tally(width).reshape(self.rows, width + 1)[:, :width])
 
     def at_least(self, width: int) -> tuple[IntArray, IntArray]:
-        often = self.counts >= width
-        if not often.any():  # much the most usual case, and much cheaper than looking for places
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-        row, column = np.nonzero(often)
+        row, column = np.divmod(self._seen_often(width), self.counts.shape[1])
         return row, self.counts[row, column]
 
     def unseen(self, weights: FloatArray, everything: FloatArray) -> FloatArray:
@@ -280,21 +306,41 @@ class _Dense:
             found[row] = _masked_sums(weights, self.counts[row] == 0)
         return found
 
+    def _tally(self, width: int) -> IntArray:
+        """Symbols by row and count; those seen ``width`` times or more share the last column."""
+        if self._table is None and self._untouched:
+            self._table = np.zeros(self.rows * (width + 1), dtype=np.int64)
+            self._table[:: width + 1] = self.counts.shape[1]
+        elif self._table is None:
+            binned = np.minimum(self.counts, width)
+            binned += np.arange(self.rows)[:, None] * (width + 1)
+            self._table = np.bincount(binned.ravel(), minlength=self.rows * (width + 1))
+        return self._table
+
+    def _seen_often(self, width: int) -> IntArray:
+        """Places of the counters that are ``width`` or more, in order."""
+        if self._often is None:
+            # much the most usual case is none, and the fingerprint knows
+            none = not self._tally(width)[width :: width + 1].any()
+            self._often = np.empty(0, dtype=np.int64) if none else np.flatnonzero(self.counts >= width)
+        return self._often
+
 
 @dataclass(frozen=True, eq=False)
 class _Sparse:
     """Only the symbols seen: row, symbol and count of each, rows in order."""
 
     rows: int
+    k: int
     row: IntArray
     symbol: IntArray
     count: IntArray
 
-    def fingerprint(self, k: int, width: int) -> IntArray:
+    def fingerprint(self, width: int) -> IntArray:
         table = np.bincount(
             self.row * (width + 1) + np.minimum(self.count, width), minlength=self.rows * (width + 1)
         ).reshape(self.rows, width + 1)
-        table[:, 0] = k - table.sum(axis=1)
+        table[:, 0] = self.k - table.sum(axis=1)
         return np.asarray(table[:, :width], dtype=np.int64)
 
     def at_least(self, width: int) -> tuple[IntArray, IntArray]:
@@ -315,6 +361,7 @@ def _samples(
     rng: np.random.Generator,
     replace: bool,
     *,
+    width: int | None = None,
     sparse: bool | None = None,
 ) -> Iterator[tuple[int, int, _Dense | _Sparse]]:
     """Yield ``(first trial, point, samples)``; which way is taken depends on the sizes alone, never on the machine."""
@@ -340,15 +387,13 @@ def _samples(
                 filled += symbols.shape[1]
                 yield start, point, _runs(held[:, :filled], k)
         else:
-            counts = np.zeros((rows, k), dtype=np.int64)
-            offset = np.arange(rows)[:, None] * k
+            held_counts = _Dense(rows, k)
             for point, (symbols, counted) in enumerate(source):
                 if counted is not None:
-                    counts += counted
+                    held_counts.add_counts(counted)
                 elif symbols.size:
-                    flat = (symbols + offset).ravel() if rows > 1 else symbols.ravel()
-                    counts += np.bincount(flat, minlength=rows * k).reshape(rows, k)
-                yield start, point, _Dense(counts)
+                    held_counts.add(symbols, width)
+                yield start, point, held_counts
 
 
 def _increments(
@@ -393,14 +438,14 @@ def _runs(symbols: IntArray, k: int) -> _Sparse:
     rows, n = symbols.shape
     if not n:
         empty = np.empty(0, dtype=np.int64)
-        return _Sparse(rows, empty, empty, empty)
+        return _Sparse(rows, k, empty, empty, empty)
     flat = np.sort(symbols, axis=1)
     flat += np.arange(rows)[:, None] * k
     line = flat.ravel()
     first = np.flatnonzero(np.concatenate(([True], line[1:] != line[:-1])))
     count = np.diff(first, append=line.size)
     row, symbol = np.divmod(line[first], k)
-    return _Sparse(rows, row, symbol, count)
+    return _Sparse(rows, k, row, symbol, count)
 
 
 def _masked_sums(weights: FloatArray, mask: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> FloatArray:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from privexplorer.arrays import FloatArray, IntArray
 from privexplorer.distributions._alias import AliasTable
+from privexplorer.distributions._condensed import Stretch, condense, expected_fingerprint, fineness
 from privexplorer.distributions.checks import whole_number
 from privexplorer.errors import ParameterError
 
@@ -27,6 +28,8 @@ SYMBOLS_PER_CELL = 4
 """Up to this many records per symbol, drawing records beats drawing one binomial per symbol."""
 MOST_CELLS = 200_000_000
 """Largest array of counts that a single call returns."""
+MANY_MASSES = 10_000
+"""With more different probabilities, exact means go through the expected fingerprint."""
 MOST_PEOPLE = 20_000_000
 """Up to this many individuals a finite population is shuffled; above it, counts are drawn colour by colour."""
 
@@ -136,15 +139,49 @@ class DiscreteLaw:
         """The table that independent symbols are drawn from."""
         return AliasTable.build(self.probabilities)
 
+    @property
+    def many_masses(self) -> bool:
+        """Whether there are so many different probabilities that a sum over each of them would be slow."""
+        return self.groups[0].size > MANY_MASSES
+
     # ---- exact functionals ----
 
     def entropy(self, unit: Unit = "nats") -> float:
         """Shannon entropy ``sum_x p_x ln(1/p_x)``, in nats or bits (spec properties, section 0)."""
         scale = check_unit(unit)
+        return self._nats / scale
+
+    @cached_property
+    def _nats(self) -> float:
         values, sizes = self.groups
         used = values > 0.0
         value, size = values[used], sizes[used]
-        return max(0.0, math.fsum(-size * value * np.log(value))) / scale
+        return max(0.0, math.fsum(-size * value * np.log(value)))
+
+    def expected_fingerprint(self, n: int) -> FloatArray:
+        """Compute how many symbols are expected to be seen 0, ..., ``n`` times among ``n`` independent draws.
+
+        Returns
+        -------
+        (n + 1,) float array
+            ``sum_x Pr(Bin(n, p_x) = j)``, to about 13 digits. The cost hardly depends on the number of symbols:
+            neighbouring probabilities are taken together (derived, checked in
+            tests/unit/distributions/test_condensed.py).
+
+        Examples
+        --------
+        >>> DiscreteLaw(np.full(4, 0.25)).expected_fingerprint(1).round(12).tolist()
+        [3.0, 1.0]
+        """
+        count = check_size(n)
+        size = fineness(count)
+        if size not in self._stretches:
+            self._stretches[size] = condense(*self.groups, size)
+        return expected_fingerprint(self._stretches[size], self.k, count)
+
+    @cached_property
+    def _stretches(self) -> dict[int, tuple[Stretch, ...]]:
+        return {}
 
     def support_size(self) -> int:
         """Count the symbols of positive probability, ``S(p)``."""

@@ -212,14 +212,17 @@ class AdditiveTable:
         Returns
         -------
         float
-            ``constant + sum_x sum_j Pr(Bin(n, p_x) = j) g(j)``, before the floor. Costs ``n`` per distinct
-            probability (spec properties, section 1).
+            ``constant + sum_x sum_j Pr(Bin(n, p_x) = j) g(j)``, before the floor (spec properties, section 1). Costs
+            ``n`` per distinct probability, or, where there are very many of them, about as much as a few hundred.
         """
         law = probabilities if isinstance(probabilities, DiscreteLaw) else DiscreteLaw(np.asarray(probabilities))
         if self.k is not None and law.k > self.k and law.support_size() > self.k:
             raise _too_many(law.support_size(), self.k)
-        chances, sizes = law.groups
         extra = 0 if self.k is None else self.k - law.k
+        if law.many_masses:
+            expected = law.expected_fingerprint(self.n)
+            return math.fsum([float((expected * self.values).sum()), self.constant, extra * float(self.values[0])])
+        chances, sizes = law.groups
         means = binomial_means(self.values, chances)
         return math.fsum([*(means * sizes).tolist(), self.constant, extra * float(self.values[0])])
 

@@ -77,7 +77,7 @@ def prepare(
     plain = tuple(tuple(e.table(int(n), k, private=False) for n in ns) for e in estimators)
     private = tuple(tuple(e.table(int(n), k, private=True) for n in ns) for e in estimators)
     truth = law.entropy()
-    bias = np.array([[t.mean(law.probabilities) - truth for t in row] for row in private])
+    bias = np.array([[t.mean(law) - truth for t in row] for row in private])
     cutoffs = tuple(e.parameters(k, True)[2] if isinstance(e, Polynomial) else 0 for e in estimators)
     return Prepared(
         law,

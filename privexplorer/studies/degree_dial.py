@@ -122,8 +122,8 @@ def rare_counts(law: DiscreteLaw, n: int, top: int) -> FloatArray:
     j = np.minimum(j, n)
     logs = special.gammaln(n + 1.0) - special.gammaln(j + 1.0) - special.gammaln(n - j + 1.0)
     powers = special.xlogy(j[None, :], chances[:, None]) + special.xlog1py((n - j)[None, :], -chances[:, None])
-    expected: FloatArray = (np.exp(powers + logs) * sizes[:, None]).sum(axis=0)
-    return np.where(there, expected, 0.0)
+    summed: FloatArray = (np.exp(powers + logs) * sizes[:, None]).sum(axis=0)
+    return np.where(there, summed, 0.0)
 
 
 class DegreeDial(Study[DegreeDialScenario]):

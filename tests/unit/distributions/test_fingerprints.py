@@ -72,7 +72,7 @@ def test_sorting_and_counting_give_the_same_samples() -> None:
     law, ns = Dirichlet(k=5000, concentration=0.2).law(), np.array([20, 60, 150])
     dense, sparse = (
         [
-            (point, seen.fingerprint(law.k, 64), seen.unseen(weights, weights.sum(axis=1)))
+            (point, seen.fingerprint(64), seen.unseen(weights, weights.sum(axis=1)))
             for _, point, seen in fingerprints._samples(law, ns, 1, np.random.default_rng(5), True, sparse=choice)
         ]
         for choice in (False, True)
@@ -153,3 +153,33 @@ def test_bad_sample_sizes_are_refused(ns: list[float]) -> None:
 def test_negative_look_ahead_is_refused() -> None:
     with pytest.raises(ParameterError):
         unseen_targets(Uniform(k=3).law(), np.array([1, 1, 0]), [-1.0])
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_few_further_records_leave_the_other_symbols_alone(rows: int) -> None:
+    """Only what changes is counted again; the fingerprints are those of the counts all the same."""
+    law, ns = Zipf(k=70_000 // rows, exponent=1.3).law(), [0, 2_000, 2_000, 4_500, 4_501, 60_000, 61_000]
+    counts = nested_counts(law, ns, rows, np.random.default_rng(8))
+    prints = nested_fingerprints(law, ns, rows, np.random.default_rng(8))
+    for point in range(len(ns)):
+        often = counts[point] >= fingerprints.WIDTH
+        low = [np.bincount(row, minlength=fingerprints.WIDTH)[: fingerprints.WIDTH] for row in counts[point]]
+        assert np.array_equal(prints.common[point], low)
+        trial, count = prints.frequent[point]
+        assert np.array_equal(trial, np.nonzero(often)[0])
+        assert np.array_equal(count, counts[point][often])
+    assert prints.frequent[-1][0].size > 50 * rows
+
+
+def test_counting_looks_only_at_the_symbols_that_further_records_touch(monkeypatch: pytest.MonkeyPatch) -> None:
+    law, looked = Uniform(k=1_000_000).law(), []
+    bincount = np.bincount
+
+    def counted(given: np.ndarray, *rest: object, **options: object) -> np.ndarray:
+        found = bincount(given, *rest, **options)  # type: ignore[call-overload]
+        looked.append(given.size + found.size)
+        return np.asarray(found)
+
+    monkeypatch.setattr(fingerprints.np, "bincount", counted)
+    nested_fingerprints(law, np.linspace(50_000, 100_000, 11), 2, np.random.default_rng(9))
+    assert sum(looked) < 1_000_000

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import math
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from privexplorer.distributions import Uniform, Zipf
+from privexplorer.distributions import Dirichlet, Uniform, Zipf
 from privexplorer.errors import ParameterError
-from privexplorer.properties import AdditiveTable, PlugIn, Polynomial, sensitivity, sensitivity_pair
+from privexplorer.properties import AdditiveTable, PlugIn, Polynomial, sensitivity, sensitivity_pair, tables
 from privexplorer.properties.tables import LONGEST, binomial_means, check_table_size
 
 
@@ -139,3 +142,22 @@ def test_a_table_has_a_longest_length() -> None:
         check_table_size(LONGEST + 1)
     assert str(caught.value) == "The number of records n must be at most 20,000,000 here; it is 20,000,001."
     assert caught.value.field == "n"
+
+
+@pytest.mark.parametrize("family", [Zipf(k=40_000), Dirichlet(k=40_000, concentration=0.5)])
+@pytest.mark.parametrize("estimator", [PlugIn(), Polynomial(preset="private")])
+def test_the_mean_over_very_many_masses_takes_them_together(
+    family: Any, estimator: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    law, n = family.law(), 900
+    table = estimator.table(n, law.k, private=True)
+    chances, sizes = law.groups
+    one_by_one = math.fsum((tables.binomial_means(table.values, chances) * sizes).tolist()) + table.constant
+
+    def refused(values: Any, probabilities: Any) -> Any:
+        raise AssertionError("a sum over every single probability")
+
+    monkeypatch.setattr(tables, "binomial_means", refused)
+    assert table.mean(law) == pytest.approx(one_by_one, rel=1e-12)
+    more = dataclasses.replace(table, k=law.k + 5)
+    assert more.mean(law) == pytest.approx(one_by_one + 5 * table.values[0], rel=1e-12)

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from privexplorer.distributions import TwoStep, Uniform, Zipf, figure_families, nested_fingerprints
 from privexplorer.figures import draw
@@ -58,6 +59,15 @@ def test_rare_counts_are_a_binomial_law():
     assert found[:13].sum() == pytest.approx(30, rel=1e-12)
     assert found[13:].sum() == 0
     assert found[0] == pytest.approx(30 - law.coverage(12), rel=1e-12)
+
+
+def test_rare_counts_of_very_many_masses_take_them_together():
+    law = Zipf(k=20_000, exponent=1.0).law()
+    alone = [(law.groups[1] * stats.binom.pmf(j, 15, law.groups[0])).sum() for j in range(16)]
+    found = rare_counts(law, 15, 18)
+    np.testing.assert_allclose(found[:16], alone, rtol=1e-12)
+    assert found[16:].tolist() == [0, 0, 0]
+    np.testing.assert_array_equal(rare_counts(law, 15, 6), law.expected_fingerprint(15)[:7])
 
 
 def test_block_holds_the_estimates_of_every_degree():
