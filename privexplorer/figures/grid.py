@@ -249,7 +249,8 @@ def end_ticks_room(span: Range, size: Size) -> float:
         ends = (texts[0], texts[-1])
     else:
         ends = (f"{span.low:,.3g}", f"{span.high:,.3g}" if abs(span.high) < 100 else f"{span.high:,.0f}")
-    return sum(text_width(text, size.text) for text in ends) / 2 + 0.6 * size.text
+    # half as much again: windows are often narrower than the chart is laid out for
+    return 1.5 * (sum(text_width(text, size.text) for text in ends) / 2 + 0.4 * size.text)
 
 
 def cells(chart: Chart, size: Size, right: int, top: int) -> list[Cell]:

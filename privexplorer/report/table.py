@@ -110,7 +110,7 @@ def number_texts(values: Sequence[Any], *, doubt: bool = False, places: bool = F
         return [_cell_text(value, dust, "f", 0) for value in given]
     leading, least = (1, 0) if doubt else (3, 1)
     decimals = max(0, leading - top, least - bottom)
-    if top < 9 and max(0, top) + 1 + decimals <= 9 and top - bottom <= 4:
+    if top < 9 and max(0, top) + 1 + decimals <= 9 and top - bottom <= 5 - places:
         full = max((_decimals(value) for value in given if math.isfinite(value)), default=decimals)
         return [_cell_text(value, dust, "f", min(decimals, full)) for value in given]
     return [_cell_text(value, dust, "e", 1 if doubt else 2) for value in given]

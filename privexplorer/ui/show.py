@@ -32,6 +32,8 @@ HALF_A_PHONE, HELP_WIDTH = 141, 24
 """Pixels for the words of one of two cards beside each other, 390 pixels in all; and those of the sign for help."""
 LABEL_TEXT, VALUE_TEXT = 14, 25.6
 """Sizes of a card's text, in pixels."""
+LONG_HEADING = 30
+"""Letters of a column's heading that leave room for other columns on a phone."""
 MOST_STYLED = 20_000
 """Cells of a table beyond which its numbers are shown as they are."""
 CAUTION = "Numbers here are for exploration, not for release: floating-point noise is not a hardened privacy mechanism."
@@ -158,7 +160,10 @@ def seen_table(study: Study[Any], result: Result, view: str) -> pd.DataFrame:
     frame = study.table(replace(result, frame=rows) if len(rows) else result)
     if "panel" in frame.columns and len(set(frame["panel"])) == 1:
         frame = frame.drop(columns="panel")
-    return frame.dropna(axis="columns", how="all").rename(columns={"x": described.x.title})
+    title = described.x.title
+    if len(title) > LONG_HEADING:  # what follows a comma explains; the chart says it
+        title = title.partition(",")[0]
+    return frame.dropna(axis="columns", how="all").rename(columns={"x": title})
 
 
 def details(study: Study[Any], scenario: Scenario, result: Result, view: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from privexplorer.report import number_texts, table_texts, to_csv
 from privexplorer.studies import study
-from privexplorer.ui.show import readable
+from privexplorer.ui.show import readable, seen_table
 
 POWER = re.compile(r"×10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+$")
 
@@ -81,6 +81,20 @@ def test_an_estimate_that_never_varies_has_no_variance() -> None:
     rows = asked.run(asked.scenario(trials=32)).series("variance", asked.views["dial"])
     assert rows["y"].iloc[0] == 0
     assert (rows["y"].iloc[1:] > 0).all()
+
+
+def test_parts_of_an_error_stand_in_the_notation_of_their_total() -> None:
+    asked = study("degree-dial")
+    frame = seen_table(asked, asked.run(asked.scenario(trials=32)), "dial")
+    texts = table_texts(frame)
+    assert notations(texts["bias²"]) != {"power"}
+    assert notations(texts["total"]) != {"power"}
+
+
+def test_headings_leave_room_for_the_other_columns() -> None:
+    asked = study("unseen-in-data")
+    frame = seen_table(asked, asked.run(), "coverage")
+    assert list(frame.columns) == ["look-ahead t", "answer", "value", "19 of 20 from", "to"]
 
 
 def test_the_table_on_screen_keeps_its_numbers() -> None:
