@@ -464,16 +464,15 @@ class UnseenInData(Study[UnseenInDataScenario]):
         if "low" not in frame.columns:
             return super().table(result)
         frame = frame.assign(private=frame["series"].str.endswith(", private")).sort_values(
-            [*(["panel"] if "panel" in frame.columns else []), "x", "private"], kind="stable"
+            ["panel", "x", "private"], kind="stable"
         )
-        entropy = bool((frame["series"].str.startswith("entropy")).all())
-        columns = {} if "panel" not in frame.columns or entropy else {"panel": frame["panel"]}
+        kinds = frame["panel"].unique()
+        short = np.where(frame["private"], "private", "not private")
         return pd.DataFrame(
             {
-                **columns,
-                "x": frame["x"],
-                "answer": np.where(frame["private"], "private", "not private"),
-                "entropy" if entropy else "value": frame["y"],
+                "n" if list(kinds) == ["entropy"] else "x": frame["x"],
+                "answer": short if len(kinds) == 1 else frame["series"],
+                kinds[0] if len(kinds) == 1 else "value": frame["y"],
                 "19 of 20 from": frame["low"],
                 "to": frame["high"],
             }

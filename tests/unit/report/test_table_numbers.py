@@ -94,7 +94,8 @@ def test_parts_of_an_error_stand_in_the_notation_of_their_total() -> None:
 def test_headings_leave_room_for_the_other_columns() -> None:
     asked = study("unseen-in-data")
     frame = seen_table(asked, asked.run(), "coverage")
-    assert list(frame.columns) == ["look-ahead t", "answer", "value", "19 of 20 from", "to"]
+    assert list(frame.columns) == ["look-ahead t", "answer", "distinct values", "19 of 20 from", "to"]
+    assert list(seen_table(asked, asked.run(), "entropy").columns)[:3] == ["n", "answer", "entropy"]
 
 
 def test_the_table_on_screen_keeps_its_numbers() -> None:

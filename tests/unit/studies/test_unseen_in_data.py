@@ -356,7 +356,7 @@ def test_answers_are_named_as_the_form_names_them():  # type: ignore[no-untyped-
 def test_the_table_is_sorted_by_look_ahead_and_has_no_empty_columns(t):  # type: ignore[no-untyped-def]
     result = STUDY.run(make(t=t))
     view = dataclasses.replace(result, frame=STUDY.numbers(result, "coverage"))
-    frame = STUDY.table(view).drop(columns="panel")
+    frame = STUDY.table(view)
     assert frame["x"].is_monotonic_increasing
     assert frame.notna().all().all()
     assert len(frame.columns) <= 5
