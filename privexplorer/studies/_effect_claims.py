@@ -65,6 +65,7 @@ from privexplorer.causal import (
 from privexplorer.causal.geometric import GaussianLine, WeightedLaw, path_nodes, shift_check_gaussian
 from privexplorer.causal.operators import invert
 from privexplorer.studies._geometric import Rays
+from privexplorer.studies._reproduced import MOST_DIGITS, Outcome, yes_or_no
 from privexplorer.studies.words import listed, significant, whole
 
 GOLD = 1e-9
@@ -109,24 +110,34 @@ class Check:
         return self.error <= self.tolerance
 
     @property
+    def outcome(self) -> Outcome:
+        """Whether the numbers agree, in words."""
+        return yes_or_no(self.holds)
+
+    @property
     def evidence(self) -> str:
-        """Both numbers in words."""
-        want, have = (listed([number(one) for one in row]) for row in (self.expected, self.found))
+        """Both numbers in words, with as many digits as show why they do not agree."""
+        digits = 6
+        while True:
+            want, have = (listed([number(one, digits) for one in row]) for row in (self.expected, self.found))
+            if self.holds or want != have or digits >= MOST_DIGITS:
+                break
+            digits += 1
         if not self.at_most:
             return f"Expected {want}; found {have}."
         above = "above it" if not self.holds else "not above it, but for rounding" if self.error else "not above it"
         return f"The limit is {want}; found {have}, {above}."
 
 
-def number(value: float) -> str:
-    """Write a whole number as one, another with six digits.
+def number(value: float, digits: int = 6) -> str:
+    """Write a whole number as one, another with six digits or more.
 
     Examples
     --------
     >>> number(29762.0), number(11.0), number(0.25), number(-20.17856)
     ('29,762', '11', '0.250000', '−20.1786')
     """
-    return whole(value) if value == round(value) and abs(value) < 1e6 else significant(value, 6)
+    return whole(value) if value == round(value) and abs(value) < 1e6 else significant(value, digits)
 
 
 def _check(label: str, text: str, expected: Any, found: Any, tolerance: float = GOLD, at_most: bool = False) -> Check:

@@ -16,6 +16,7 @@ from privexplorer.distributions.families import Distribution
 from privexplorer.privacy import LaplaceNoise
 from privexplorer.properties import AdditiveTable, Polynomial, epsilon_for_inflation
 from privexplorer.simulation import block_rng, root_mean_square
+from privexplorer.studies._notes import table_notes
 from privexplorer.studies.chart import Axis, Chart, Line, Panel
 from privexplorer.studies.result import Formula, Note, Result
 
@@ -235,15 +236,7 @@ def notes(scenario: Any) -> tuple[Note, ...]:
                 "This noise does not protect",
             )
         )
-    if scenario.distribution.kind == "empirical":
-        out.append(
-            Note(
-                "These numbers come from your table and are **not private**. Use them to choose ε; "
-                "do not publish them.",
-                "not-private",
-            )
-        )
-    return tuple(out)
+    return (*out, *table_notes(scenario.distribution))
 
 
 def formulas(estimator: Any, n: int, k: int, delta: float, epsilon: float, rule: Rule) -> tuple[Formula, ...]:

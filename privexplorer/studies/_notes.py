@@ -7,14 +7,24 @@ from typing import Any
 
 import pandas as pd
 
+from privexplorer.data import bundled
 from privexplorer.studies.result import Note
-from privexplorer.studies.words import plus_minus, significant
+from privexplorer.studies.words import plain_markdown, plus_minus, significant
 
 
 def table_notes(distribution: Any) -> tuple[Note, ...]:
-    """Say that numbers from a visitor's table are not private; nothing for a synthetic family."""
+    """Say which table numbers come from, and that those of a visitor's table are not private; synthetic: nothing."""
     if distribution.kind != "empirical":
         return ()
+    known = next((one for one in bundled() if one.id == distribution.table.data), None)
+    if known is not None:
+        return (
+            Note(
+                f"The distribution is the column {plain_markdown(distribution.table.column)} of a public table that "
+                f"comes with this program, **{known.title}**: {known.description} Numbers like these about a table of "
+                "your own would not be private."
+            ),
+        )
     return (
         Note(
             "These numbers come from your table and are **not private**. Use them to choose ε; do not publish them.",

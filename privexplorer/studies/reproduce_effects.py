@@ -22,7 +22,16 @@ from privexplorer.studies import _effects as effects
 from privexplorer.studies._effect_claims import CLAIMS, Check, number
 from privexplorer.studies._effect_errata import BESIDE_EXACT, WITHOUT_NUMBER, errata
 from privexplorer.studies._effect_tables import FAR, TABLES, Point, Table, draw, point
-from privexplorer.studies._reproduced import ANOTHER_WAY, Erratum, errata_table, in_turn, judged, runs_field, verdict
+from privexplorer.studies._reproduced import (
+    ANOTHER_WAY,
+    WORDS,
+    Erratum,
+    apart,
+    errata_table,
+    in_turn,
+    judged,
+    runs_field,
+)
 from privexplorer.studies.base import Preset, Study, blocks_for, wide
 from privexplorer.studies.chart import Axis, Chart, Panel, Points, Role
 from privexplorer.studies.result import Card, Formula, Note, Result, tidy
@@ -202,7 +211,7 @@ class ReproduceEffects(Study[ReproduceEffectsScenario]):
                         "statement": one.text,
                         "expected": listed([number(value) for value in one.expected]),
                         "found": listed([number(value) for value in one.found]),
-                        "verdict": "holds" if one.holds else "does not hold",
+                        "verdict": one.outcome,
                     }
                     for one in checks
                 ]
@@ -283,7 +292,8 @@ class ReproduceEffects(Study[ReproduceEffectsScenario]):
         dim = sum(one.verdict == "cannot be told" for one in every)
         farthest = max(every, key=lambda one: one.away)
         lines = [f"- {_judged(points)} {_told(title, points)}" for title, points in found]
-        unclear = f"; {dim} cannot be told with so few runs" if dim else ""
+        unclear = f"; {dim} cannot be told with this many runs" if dim else ""
+        distance = apart(farthest.away, FAR)[0]
         item = scenario.item
         return Result(
             study=self.id,
@@ -298,7 +308,7 @@ class ReproduceEffects(Study[ReproduceEffectsScenario]):
                     f"A number is judged where {FAR:g} standard errors are narrow enough: 0.1 for coverage and bias, "
                     "half of itself for variance ÷ bound.",
                 ),
-                Card("Farthest", f"{significant(farthest.away, 2)} s.e.", farthest.name[:18]),
+                Card("Farthest", f"{distance} s.e.", farthest.name[:18]),
                 Card("Runs a number", whole(runs), f"reference {table.source_runs:,}"[:18]),
             ),
             shows=(
@@ -308,7 +318,7 @@ class ReproduceEffects(Study[ReproduceEffectsScenario]):
                 "\n\n" + "\n".join(lines) + f"\n\n{READING[item]}"
             ),
             takeaway=f"{TITLES[item]}. {near} of {len(every)} numbers agree with the reference tables within {FAR:g} "
-            f"standard errors{unclear}; the farthest is {significant(farthest.away, 2)} away.",
+            f"standard errors{unclear}; the farthest is {distance} away.",
             formulas=FORMULAS["tables"],
             assumptions=(*ASSUMPTIONS, effects.KNOWN_LAW),
             runs=runs,
@@ -430,9 +440,9 @@ def _judged(points: Sequence[Point]) -> str:
         return f"**Does not hold** for {verdicts.count('does not hold')} of {len(points)}."
     if "cannot be told" in verdicts:
         many = verdicts.count("cannot be told")
-        which = "" if many == len(points) else f" for {many} of {len(points)}; the others hold"
-        return f"**Cannot be told with so few runs**{which}."
-    return verdict(holds=True)
+        which = "" if many == len(points) else f" So it is for {many} of {len(points)}; the others hold."
+        return WORDS["cannot be told"] + which
+    return WORDS["holds"]
 
 
 def _told(title: str, points: Sequence[Point]) -> str:
@@ -440,7 +450,8 @@ def _told(title: str, points: Sequence[Point]) -> str:
     worst = max(points, key=lambda one: one.away)
     return (
         f"{title.capitalize()}: {len(points)} numbers; the farthest is {worst.name} with {significant(worst.printed)} "
-        f"in the reference and {significant(worst.found)} ± {significant(2 * worst.found_error, 2)} here."
+        f"in the reference and {significant(worst.found)} ± {significant(2 * worst.found_error, 2)} here, "
+        f"{apart(worst.away, FAR)[0]} standard errors of both apart."
     )
 
 

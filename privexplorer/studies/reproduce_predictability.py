@@ -24,7 +24,7 @@ from privexplorer.studies._predictability import READING
 from privexplorer.studies._predictability_attacks import BLOCK_ATTACKS, NOISY, PRINTED, Setting, settings
 from privexplorer.studies._predictability_claims import Answer, Row, Verdict
 from privexplorer.studies._predictability_errata import errata
-from privexplorer.studies._reproduced import ANOTHER_WAY, errata_table, in_turn, judged, runs_field
+from privexplorer.studies._reproduced import ANOTHER_WAY, apart, beside, errata_table, in_turn, judged, runs_field, side
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked, wide
 from privexplorer.studies.chart import Axis, Bars, Chart, Line, Mark, Panel, Points, Role, Spread
 from privexplorer.studies.result import Card, Note, Result, tidy
@@ -260,17 +260,20 @@ class ReproducePredictability(Study[ReproducePredictabilityScenario]):
             Verdict(
                 "The printed bound is never exceeded.", bool(np.all(share[:, 0] - 4.5 * share[:, 1] < 1)),
                 f"The realised gain is {significant(float(share[good, 0].min()), 2)} to "
-                f"{significant(float(share[good, 0].max()), 2)} of it.",
+                f"{apart(float(share[good, 0].max()), 1.0)[0]} of it (we allow 4.5 standard errors).",
             ),
         ]  # fmt: skip
         if PRINTED in names:
             place = names.index(PRINTED)
             verdicts.append(
                 Verdict(
-                    "(E1) The shared noise counts once, as printed.", bool(table[place, 2] > 0.5),
+                    "(E1) The shared noise counts once, as printed.",
+                    side(float(table[place, 2]), float(fault[place, 2]), 0.5) == 1,
                     "With noise of that size the difference has "
-                    f"{significant(float(table[place, 2]), 2)} of the printed variance; as released (A1) "
-                    f"it has {significant(float(table[names.index(NOISY), 2]), 3)} of it.",
+                    f"{beside(float(table[place, 2]), float(fault[place, 2]), 0.5)} of the printed variance (we count "
+                    "from 0.5 on); as released (A1) it has "
+                    f"{significant(float(table[names.index(NOISY), 2]), 3)} of it.",
+                    unclear=side(float(table[place, 2]), float(fault[place, 2]), 0.5) == 0,
                 )
             )  # fmt: skip
         rows: list[Row] = [(name, names, table[:, place], fault[:, place]) for place, name in enumerate(series)]

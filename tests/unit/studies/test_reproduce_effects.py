@@ -133,10 +133,10 @@ def test_three_standard_errors_are_the_limit_and_few_runs_judge_nothing() -> Non
 
 def test_few_runs_are_not_taken_for_agreement() -> None:
     result = ran("repair", trials=16)
-    assert result.shows.count("Cannot be told with so few runs") == 2
+    assert result.shows.count("Cannot be told with this many runs") == 2
     agree, total = (int(part) for part in result.cards[0].value.split(" of "))
     assert agree <= total / 4
-    assert "cannot be told with so few runs" in result.takeaway
+    assert "cannot be told with this many runs" in result.takeaway
 
 
 def test_repair_and_continuous_tables_draw_a_little() -> None:

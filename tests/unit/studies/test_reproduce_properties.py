@@ -134,3 +134,46 @@ def test_the_other_figures_run(figure: str) -> None:
 def test_published_code_noise_warns() -> None:
     result = ran(figure="F6", noise_rule="paper_code", trials=16)
     assert any("not private" in note.text for note in result.notes)
+
+
+def outcomes(result: Result) -> list[str]:
+    return [claim.outcome for claim in result.extra["claims"]]
+
+
+def test_curves_that_cost_a_half_more_do_not_nearly_coincide() -> None:
+    # spec properties, §8.2: at k = 100 and ε = 1 the private one costs 1.1 to 1.4 times at n = k, more before
+    small, tight = ran(figure="F6"), ran(figure="F8")
+    assert outcomes(small)[0] == "does not hold"
+    assert outcomes(tight)[0] == "partly"
+    assert "on 2 of 6 panels" in tight.extra["claims"][0].evidence
+    for result in (small, tight):
+        assert "up to 1.25 counts" in result.shows
+        assert any("1.25 times" in one for one in result.assumptions)
+    # with more noise than needed, the evidence says on which side of the limit
+    assert "1.3× as far off (we count up to 1.3×)" not in ran(figure="F2", noise_rule="paper_code").shows
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_ratio_near_its_limit_is_not_judged(seed: int) -> None:
+    result = ran(figure="F10", noise_rule="exact", seed=seed, trials=300)
+    claim = result.extra["claims"][0]
+    assert claim.outcome == "does not hold"
+    assert "noticeable above 1.25" in claim.evidence
+    assert " ± 0.0" in claim.evidence
+    near = ran(figure="F7", seed=seed)  # 1.24 ± 0.03 on the farthest panel
+    assert outcomes(near)[0] == "cannot be told"
+    assert "Cannot be told with this many runs" in near.shows
+    assert near.cards[0].value == f"{outcomes(near).count('holds')} of 4"
+
+
+def test_all_further_samples_are_asked_of_the_same_ones() -> None:
+    coverage, entropy = ran(figure="F10", trials=8), ran(figure="F6", trials=8)
+    assert "All t are answered from the same 8 samples" in coverage.shows
+    assert "nested" not in coverage.shows
+    assert "share nested samples" in entropy.shows
+
+
+def test_the_words_of_hamlet_are_judged_with_their_error() -> None:
+    result = ran(figure="F5", noise_rule="exact", seed=1)
+    assert outcomes(result) == ["cannot be told"]
+    assert " ± 0.02 (we count up to 1.08)" in result.shows
