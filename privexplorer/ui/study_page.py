@@ -123,9 +123,12 @@ def one(page: str, study: Study[Any], fresh: bool, is_first: bool) -> None:
     own = address(study, view, is_first)
     link.write(scenario, own)
     seen = st.session_state.get("_link_notes")
-    if seen and seen[0] == digest(study, scenario):
-        for sentence in seen[1]:
-            st.warning(plain_markdown(sentence), title="A part of the link could not be used")
+    if seen and seen[1] and seen[0] == digest(study, scenario):
+        told = [plain_markdown(sentence) for sentence in seen[1]]
+        if len(told) == 1:
+            st.warning(told[0], title="A part of the link could not be used")
+        else:
+            st.warning("\n".join(f"- {words}" for words in told), title="Parts of the link could not be used")
     try:
         answer(study, scenario, view)
     except PrivExplorerError as error:
