@@ -43,6 +43,8 @@ def read(page: str, studies: Mapping[str, Study[Any]]) -> bool:
     if wanted not in studies:
         notes.append(f"This page has no question called “{wanted[:60]}”; {near(wanted, studies)}; {first} is shown.")
         wanted = first
+    if now.get("study", [wanted]) != [wanted]:
+        del st.query_params["study"]  # it is written anew where the page needs it
     state[f"{page}:study"] = state.setdefault("_held", {})[f"{page}:study"] = wanted
     chosen = studies[wanted]
     scenario, more = salvage(chosen.scenario, {k: v for k, v in now.items() if k not in OWN}, "the link")

@@ -126,7 +126,7 @@ def is_phone() -> bool:
     """Whether the visitor's browser says that it runs on a phone, or in a window as narrow."""
     headers = st.context.headers
     says_so = headers.get("Sec-Ch-Ua-Mobile") == "?1" or "Mobi" in (headers.get("User-Agent") or "")
-    return says_so or NARROW_COOKIE in st.context.cookies
+    return says_so or st.context.cookies.get(NARROW_COOKIE) == "1"
 
 
 def configure() -> None:

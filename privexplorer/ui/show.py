@@ -265,6 +265,7 @@ def bill(result: Result) -> None:
             frame = frame.drop(columns="δ")
         several = "1 private answer" if shown == 1 else f"{shown} private answers, together"
         st.dataframe(frame, hide_index=True, alt=f"{several} {spent.total()}")
+        st.caption("Counted since this page was loaded; what was shown before a reload comes on top.")
 
 
 def share(scenario: Scenario, page: Mapping[str, str], table: tuple[str, str] | None) -> None:

@@ -110,6 +110,8 @@ def one(page: str, study: Study[Any], fresh: bool, is_first: bool) -> None:
         )
     for sentence in state.take_notices():
         st.warning(plain_markdown(printable(sentence)))
+    if (bad := state.refused()) is not None and shell.is_phone():  # where the form is closed
+        show.problem(bad.error, "The file could not be read")
     found = problems(study.scenario, data, "the form")
     if found:
         pick_preset(None)

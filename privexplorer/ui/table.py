@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from functools import partial
 from typing import Any
 
@@ -22,6 +23,7 @@ from privexplorer.data import (
     read_rows,
     resolve,
 )
+from privexplorer.data.source import UNPACKED_LIMIT, megabytes
 from privexplorer.errors import PrivExplorerError, printable
 from privexplorer.records import Leaf, Record, extra, leaf, leaves, link_key
 from privexplorer.studies.words import plain_markdown
@@ -29,6 +31,7 @@ from privexplorer.ui import show, state
 from privexplorer.ui.form import DRAWERS, PICKERS, Form
 
 NUMERIC = {"number", "count"}
+WHOLE = re.compile(r"\d+([.,]0*)?")
 MOST_LEVELS = 60
 """Texts of a column that a list offers; more are typed."""
 TYPES = ["csv", "tsv", "txt", "gz", "parquet", "xlsx", "dta"]
@@ -50,14 +53,15 @@ def upload(form: Form, prefix: str, whole: bool = False) -> None:
         "Drop your table here",
         TYPES,
         key=f"{form.key(prefix)}file",
-        help="One row per record. The file stays in this session.",
+        help="One row per record. The file stays in this session. "
+        f"A packed file may unpack to {megabytes(UNPACKED_LIMIT)}.",
     )
     if dropped is None:
         state.refuse(None)
         return
     if st.session_state.get("_last_file") == dropped.file_id:
         if (bad := state.refused()) is not None and bad.file_id == dropped.file_id:  # it still lies there
-            show.problem(bad.error, f"{dropped.name} could not be read")
+            show.problem(bad.error, unreadable(form, prefix, dropped.name))
         return
     st.session_state["_last_file"] = dropped.file_id
     state.refuse(None)
@@ -68,7 +72,7 @@ def upload(form: Form, prefix: str, whole: bool = False) -> None:
         layout = inspect(source, ReadOptions())
     except PrivExplorerError as error:
         state.refuse(state.Refused(dropped.file_id, error, digest))
-        show.problem(error, f"{dropped.name} could not be read")
+        show.problem(error, unreadable(form, prefix, dropped.name))
         return
     wanted = form.now(f"{prefix}data", None)
     known = {item.id for item in bundled()} | set(state.uploads())
@@ -88,6 +92,12 @@ def upload(form: Form, prefix: str, whole: bool = False) -> None:
     form.set(f"{prefix}data", source.digest)
     if not whole:
         choose_columns(form, prefix, layout, None)
+
+
+def unreadable(form: Form, prefix: str, name: str) -> str:
+    """Title for a file that cannot be read; the table that was chosen before it is still shown."""
+    held = state.uploads().get(str(form.now(f"{prefix}data", "")))
+    return f"{name} could not be read" + (f"; the page still shows {held.name}" if held is not None else "")
 
 
 def choose_columns(form: Form, prefix: str, layout: Layout, default: str | None) -> None:
@@ -371,7 +381,7 @@ def draw_columns(form: Form, prefix: str, layout: Layout, start: TableColumn) ->
     column = form.ask(
         f"{prefix}column", start.column, st.selectbox, "Column", options, format_func=partial(column_title, kinds)
     )
-    counts = [name for name in names if name != column and kinds[name] in ("count", "number", "binary")]
+    counts = [name for name in names if name != column and could_count(layout, name)]
     held = form.now(f"{prefix}counts", start.counts)
     if held and held not in counts:
         counts = [held, *counts]
@@ -389,6 +399,14 @@ def draw_columns(form: Form, prefix: str, layout: Layout, start: TableColumn) ->
     info = TableColumn.model_fields["kind"]
     out["kind"] = form.leaf(f"{prefix}as", "Read the column as", info, start.kind)
     return out
+
+
+def could_count(layout: Layout, name: str) -> bool:
+    """Whether a column may say how often a value occurs: whole numbers as far as one sees."""
+    column = layout.find(name)
+    cells = [row[column.index].strip() for row in layout.preview if column.index < len(row)]
+    whole = all(WHOLE.fullmatch(cell) for cell in cells if cell)
+    return whole and column.kind in ("count", "number", "binary", "identifier")
 
 
 def column_title(kinds: dict[str, str], name: str) -> str:

@@ -97,6 +97,7 @@ def test_an_unknown_question_is_named() -> None:
     app = opened("entropy", [("study", "entropy-eror"), ("trials", "16")])
     assert "entropy-eror" in words(app)
     assert not app.exception
+    assert address(app) == {"trials": ["16"]}, "who copies the address now copies no fault"
 
 
 def test_presets_fill_the_form() -> None:

@@ -225,3 +225,20 @@ def test_what_turns_the_line_around_is_shown_as_an_escape() -> None:
     drop(app, "e\u202e.csv", b"")
     shown = [*told(app), captions(app), *(str(option) for box in app.selectbox for option in box.options)]
     assert not any("\u202e" in words for words in shown)
+
+
+def test_only_whole_numbers_are_offered_as_counts() -> None:
+    rows = "".join(f"{'abc'[i % 3]},{i % 2},{'yes' if i % 2 else 'no'},{i / 4},{3 + i % 40}\n" for i in range(80))
+    app = drop(beside(), "survey.csv", ("town,smoker,owner,income,age\n" + rows).encode())
+    assert app.selectbox(key="unseen-in-data:table.counts").options == [
+        "one record",
+        "a value, counted by “smoker”",
+        "a value, counted by “age”",
+    ]
+
+
+def test_beside_a_file_that_cannot_be_read_the_page_says_what_it_shows() -> None:
+    app = drop(beside(), "pets.csv", b"pet,n\na,1\nb,2\nb,5\n")
+    app = drop(app, "empty.csv", b"")
+    [error] = app.error
+    assert error.proto.title == "empty.csv could not be read; the page still shows pets.csv"
