@@ -4,8 +4,8 @@ A number is its own key. A text is known by a fingerprint of 96 bits. Its consta
 process and are told to nobody, so texts that share a fingerprint cannot be prepared; by chance two among a
 hundred million different texts do with a probability of about 1e-13 if fingerprints are as good as random
 ones (an assumption, tried in the tests, and no theorem). So the many texts of a crowded column need not be
-kept; the first half million are, as labels. No result depends on the constants: the values with a label stay in
-the order in which they first occur, the counts of the others are sorted. The keys of a crowded column go to a
+kept; the first half million are, as labels. No result depends on the constants: the first half million values
+stay in the order in which they first occur, the counts of the others are sorted. The keys of a crowded column go to a
 temporary file without a name, in parts by their leading bits, and each part is counted by itself.
 """
 

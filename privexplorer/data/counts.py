@@ -561,8 +561,8 @@ def _counts(rows: _Rows, cleaner: _Cleaner) -> ColumnCounts:
     notes = cleaner.notes() + rows.notes()
     if rows.counts is not None and entries > counts.size > 0:
         notes.append("Some values stand in more than one row; their counts were added.")
-    if float(counts.sum(dtype=np.float64)) > 2**53:
-        raise DataError("The counts add up to more than 9,000,000,000,000,000 records; check the count column.")
+    if float(counts.sum(dtype=np.float64)) > 2**60 or int(counts.sum(dtype=np.int64)) > 2**53:
+        raise DataError(f"The counts add up to more than {2**53:,} records; check the count column.")
     kind = _settled_kind(rows, cleaner.attempt, counts.size, bool(counts.size) and int(counts.max()) > 1)
     if 0 < counts.size == len(found) <= LABELS:
         order = arrow.by_count(found, counts)

@@ -392,24 +392,6 @@ def in_quotes(question: str, most: int = 200) -> str:
 _TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
-def in_tex(numbers: str) -> str:
-    r"""Write the powers of ten that a formula's numbers were rounded to as TeX does, or in full up to a million.
-
-    Examples
-    --------
-    >>> print(in_tex(r"\nu=3.81e+04,\ 2.007e-07"))
-    \nu=38{,}100,\ 2.007\times10^{-7}
-    """
-
-    def written(found: re.Match[str]) -> str:
-        power = int(found[2])
-        if 0 <= power < 6:
-            return f"{float(found[0]):,.0f}".replace(",", "{,}")
-        return rf"{found[1]}\times10^{{{power}}}"
-
-    return re.sub(r"(?<![\d.])(\d+(?:\.\d+)?)e([+-]\d+)", written, numbers)
-
-
 def marks_stand(leaked: int, compromised: float, people: int) -> str:
     """Say at which leak the simulated marks stand, where that is not the visitor's.
 
@@ -441,7 +423,6 @@ __all__ = [
     "ask",
     "group_words",
     "in_quotes",
-    "in_tex",
     "leak_warning",
     "log_loss_problem",
     "marks_stand",

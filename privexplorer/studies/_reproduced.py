@@ -191,12 +191,14 @@ def among(sides: Sequence[int]) -> Outcome:
 
     Examples
     --------
-    >>> among([-1, -1, -1]), among([-1, 1, 0]), among([1, 0, 1]), among([-1, 0, -1])
-    ('holds', 'partly', 'does not hold', 'cannot be told')
+    >>> among([-1, -1, -1]), among([-1, 1, 0]), among([1, 1, 1]), among([-1, 0, -1]), among([1, 0, 1])
+    ('holds', 'partly', 'does not hold', 'cannot be told', 'cannot be told')
     """
-    if 1 in sides:
-        return "partly" if -1 in sides else "does not hold"
-    return "cannot be told" if 0 in sides else "holds"
+    if 1 in sides and -1 in sides:
+        return "partly"
+    if 0 in sides:
+        return "cannot be told"
+    return "does not hold" if 1 in sides else "holds"
 
 
 def worst_of(values: FloatArray, errors: FloatArray, limit: float) -> tuple[int, int]:

@@ -130,6 +130,7 @@ class DegreeDial(Study[DegreeDialScenario]):
     """Bias, variance and noise of the polynomial estimator by degree, and where its sensitivity comes from."""
 
     id: ClassVar[str] = "degree-dial"
+    version: ClassVar[int] = 2
     question: ClassVar[str] = "How high a degree can privacy afford?"
     lead: ClassVar[str] = (
         "A higher degree fits rare symbols better, but one record then moves the answer more, so it needs more noise."

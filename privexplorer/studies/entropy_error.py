@@ -263,7 +263,7 @@ class EntropyError(Study[EntropyErrorScenario]):
             f"{smoother} "
             f"The noise itself adds {percent(max(float(added[-1]) - 1, 0.0))}. {where} "
             + ("The lower bound shows a shape only; its constant is unknown. " if scenario.bounds else "")
-            + f"Neighbouring points share {blocks.shape[0]} nested samples, so they move together."
+            + f"Neighbouring points share {blocks.shape[0]:,} nested samples, so they move together."
         )
         return Result(
             study=self.id,

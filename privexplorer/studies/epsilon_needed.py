@@ -124,6 +124,7 @@ class EpsilonNeeded(Study[EpsilonNeededScenario]):
     """The ε at which the error of a private answer meets a target."""
 
     id: ClassVar[str] = "epsilon-needed"
+    version: ClassVar[int] = 2
     question: ClassVar[str] = "How much privacy can I promise?"
     lead: ClassVar[str] = (
         "Say how many people you have and how large an error you accept: the smallest ε that reaches it."

@@ -39,7 +39,7 @@ class CoverageTwins(Record):
     kind: Literal["coverage"] = "coverage"
     title: ClassVar[str] = "Support coverage"
     formula: ClassVar[str] = (
-        r"u_1=U[m(1+\alpha)],\qquad"
+        r"u_1=U[m(1+\alpha)],\qquad "
         r"u_2=\Bigl(\tfrac1{m(1+\alpha)},\ldots,\tfrac1{m(1+\alpha)},\tfrac\alpha{1+\alpha}\Bigr)"
     )
     source: ClassVar[str] = "Sec 4.4.1.2"
@@ -144,7 +144,7 @@ class EntropyTwins(Record):
     kind: Literal["entropy"] = "entropy"
     title: ClassVar[str] = "Entropy"
     formula: ClassVar[str] = (
-        r"p=\Bigl(\tfrac23,\tfrac1{3(k-1)},\ldots\Bigr),\qquad"
+        r"p=\Bigl(\tfrac23,\tfrac1{3(k-1)},\ldots\Bigr),\qquad "
         r"q=\Bigl(\tfrac{2-\eta}3,\tfrac{1+\eta}{3(k-1)},\ldots\Bigr)"
     )
     source: ClassVar[str] = "eqs (4.14), (4.15)"

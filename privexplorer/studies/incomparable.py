@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -26,7 +26,6 @@ from privexplorer.predictability import (
 from privexplorer.privacy import LaplaceNoise
 from privexplorer.records import Number, Scenario, Seed, Trials, field
 from privexplorer.simulation import block_rng, mean_and_error
-from privexplorer.studies._asking import in_tex
 from privexplorer.studies._predictability import ABOUT_GROUPS, CompromisedFraction, PopulationSize
 from privexplorer.studies.base import Preset, Study, blocks_for, stacked
 from privexplorer.studies.chart import Axis, Bars, Chart, Line, Panel, Points, Role, Spread
@@ -416,7 +415,7 @@ class Incomparable(Study[IncomparableScenario]):
                 "Def A.2",
             ),
         )
-        return tuple(replace(one, numbers=in_tex(one.numbers)) for one in found)
+        return tuple(found)
 
     # ---- charts ----
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -22,7 +22,6 @@ from privexplorer.studies._asking import (
     Asked,
     Summed,
     in_quotes,
-    in_tex,
     log_loss_problem,
     marks_stand,
     realised,
@@ -520,8 +519,7 @@ class PredictabilityStudy(Study[PredictabilityScenario]):
             ),
             notes=tuple(notes),
             formulas=tuple(
-                replace(one, numbers=in_tex(one.numbers))
-                for one in picking.formulas(now, sums, place, here, (start, end, gain), scenario.loss, moment.law)
+                picking.formulas(now, sums, place, here, (start, end, gain), scenario.loss, moment.law)
             ),
             assumptions=(why, *clipped(scenario)),
             extra={"place": place, "names": asked.names, "std": moment.std, "n": n, "point": None},
@@ -1123,4 +1121,4 @@ def formulas(scenario: PredictabilityScenario, asked: Asked, moment: Moment) -> 
             else ()
         ),
     )
-    return tuple(replace(one, numbers=in_tex(one.numbers)) for one in found)
+    return tuple(found)

@@ -345,7 +345,7 @@ class PriceOfPrivacy(Study[PriceScenario]):
                 "closed form. Between sample sizes the error is interpolated on logarithmic axes.",
                 "The coin is the yardstick: the share of heads of a fair coin, with sensitivity 1/n. (properties §2, "
                 "Sec 4.1.1)",
-                f"All sample sizes share {runs} nested samples, so neighbouring columns move together.",
+                f"All sample sizes share {runs:,} nested samples, so neighbouring columns move together.",
             ),
             extra={"here": n, "price": times, "free": free, "double": double},
             runs=runs,

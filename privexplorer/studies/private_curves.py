@@ -516,7 +516,7 @@ class PrivateCurves(Study[PrivateCurvesScenario]):
                 "Rates of the series",
                 r"n^{-2\beta/(2\beta+1)}\text{ with }J\sim n^{1/(2\beta+1)};\quad"
                 r"\text{exponents}\times2a\text{ if the density errs like }(\log n/n)^a",
-                rf"\beta=2:\ {known.known_rate:g},\ {known.known_size:g};\quad"
+                rf"\beta=2:\ {known.known_rate:g},\ {known.known_size:g};\quad "
                 rf"a=\tfrac14:\ {rough.rate:g},\ {rough.size:g}",
                 "shape only",
                 "Ex. 12, (25); E21",

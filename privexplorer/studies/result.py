@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from privexplorer.records import Scenario
+from privexplorer.studies.words import in_tex
 
 COLUMNS = ["series", "x", "y", "std_error"]
 
@@ -42,6 +43,10 @@ class Formula:
     numbers: str = ""
     status: Literal["exact", "bound", "shape only", "calibrated", "limit", "heuristic"] = "exact"
     source: str = ""
+
+    def __post_init__(self) -> None:
+        """Write rounded numbers as TeX does."""
+        object.__setattr__(self, "numbers", in_tex(self.numbers))
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,7 @@ class SampleSize(Study[SampleSizeScenario]):
     """The sample size at which an error meets a target, simulated and by a bound."""
 
     id: ClassVar[str] = "sample-size"
+    version: ClassVar[int] = 2
     question: ClassVar[str] = "How many people do I need?"
     lead: ClassVar[str] = "Say how large an error you accept: where the curves meet it, with and without privacy."
     tab: ClassVar[str] = "How many people"
@@ -262,8 +263,8 @@ class SampleSize(Study[SampleSizeScenario]):
                 self.lemma(scenario, prepared, halves),
                 Formula(
                     "Sample complexity: off by more than the target at most one time in three",
-                    r"\min\{n:\Pr(|	ilde f-f|>R)\le	frac13\}",
-                    rf"R = {target:g}:\quad 	ext{{{' '.join(people(often, first, last))}}}",
+                    r"\min\{n:\Pr(|\tilde f-f|>R)\le\tfrac13\}",
+                    rf"R = {target:g}:\quad \text{{{' '.join(people(often, first, last))}}}",
                     "heuristic",
                     "Sec 4.2 (simulated, the noise exactly; properties §0)",
                 ),
@@ -281,9 +282,9 @@ class SampleSize(Study[SampleSizeScenario]):
         learning, noise = (people(half, first, last)[0] for half in halves)
         return Formula(
             "Learning and privacy apart",
-            r"n=O\bigl(S(\tfrac R2)+D(\tfrac R4,\varepsilon)\bigr),\quad"
+            r"n=O\bigl(S(\tfrac R2)+D(\tfrac R4,\varepsilon)\bigr),\quad "
             r"D(R,\varepsilon)=\min\{n:\Delta_j\le R\varepsilon\ \forall j\ge n\}",
-            rf"S({scenario.target / 2:g}):\ \text{{{learning}}},\qquad"
+            rf"S({scenario.target / 2:g}):\ \text{{{learning}}},\qquad "
             rf"D({scenario.target / 4:g}, {scenario.epsilon:g}):\ \text{{{noise}}}",
             "shape only",
             "Lemma 25",

@@ -15,7 +15,7 @@ from privexplorer import predictability as pr
 from privexplorer.arrays import FloatArray
 from privexplorer.data import Tables
 from privexplorer.records import Epsilon, Number, Scenario, field
-from privexplorer.studies._asking import Asked, in_tex, summed
+from privexplorer.studies._asking import Asked, summed
 from privexplorer.studies._predictability import (
     ASSUMPTIONS,
     SHARED_NOISE,
@@ -461,7 +461,7 @@ class UtilityFrontier(Study[FrontierScenario]):
                     "analytic Gaussian mechanism",
                 )
             )
-        return tuple(replace(one, numbers=in_tex(one.numbers)) for one in out)
+        return tuple(out)
 
     def numbers(self, result: Result, view: str) -> pd.DataFrame:
         """Return the rows behind one view."""

@@ -49,6 +49,24 @@ def plus_minus(value: float, error: float) -> tuple[str, str]:
     return f"{value:,.{decimals}f}".replace("-", "−"), f"± {error:,.{decimals}f}"
 
 
+def in_tex(numbers: str) -> str:
+    r"""Write the powers of ten that a formula's numbers were rounded to as TeX does, or in full up to a million.
+
+    Examples
+    --------
+    >>> print(in_tex(r"\nu=3.81e+04,\ 2.007e-07"))
+    \nu=38{,}100,\ 2.007\times10^{-7}
+    """
+
+    def written(found: re.Match[str]) -> str:
+        power = int(found[2])
+        if 0 <= power < 6:
+            return f"{float(found[0]):,.0f}".replace(",", "{,}")
+        return rf"{found[1]}\times10^{{{power}}}"
+
+    return re.sub(r"(?<![\d.])(\d+(?:\.\d+)?)e([+-]\d+)", written, numbers)
+
+
 def with_unit(text: str, unit: str) -> str:
     """Join a number and its unit by a space that does not break."""
     return f"{text}{NO_BREAK}{unit}" if unit else text

@@ -50,12 +50,17 @@ def sources() -> None:
         )
         everything = items()
         origins = list(dict.fromkeys(item.source for item in everything))
-        chapters = list(dict.fromkeys(item.chapter for item in everything))
-        name_unknown({"source": origins, "chapter": chapters, "kind": list(KINDS), "state": list(ORDER)})
+        asked = st.query_params.get("source")
+        chapters = [item.chapter for item in everything if asked not in origins or item.source == asked]
+        name_unknown(
+            {"source": origins, "chapter": list(dict.fromkeys(chapters)), "kind": list(KINDS), "state": list(ORDER)}
+        )
         with st.container(horizontal=True):
             source = choose("Source", origins)
             places = [i.chapter for i in everything if source in (ALL, i.source)]
             chapter = choose("Chapter", list(dict.fromkeys(places)))
+            if chapter == ALL and "chapter" in st.query_params:  # the other source has no such chapter
+                del st.query_params["chapter"]
             kind = choose("Kind", list(KINDS))
             status = choose("State", list(ORDER))
         chosen = [

@@ -59,6 +59,22 @@ def result_of(name: str) -> Result:
     return study.finish(scenario_of(name), study.assemble(scenario_of(name), prepared_of(name), blocks_of(name)))
 
 
+COMMANDS = set(
+    re.findall(
+        r"\w+",
+        """
+    Big Bigl Bigr Delta Gamma Omega Phi Pi Pr Rightarrow Sigma Vert Xi alpha approx arcsin arg bar begin beta
+    big bigl bigr bmod cap cdot cdots check chi cos cup deg delta dot dots ell end epsilon equiv eta forall frac
+    gamma ge hat iff iint in infty int kappa lVert lambda lceil ldots le left leftarrow lfloor ln log mathbb
+    mathbf mathcal mathrm max mid min mu nabla ne nu omega otimes partial perp phi pi pm prod propto psi qquad
+    quad rVert rceil rfloor rho right rm setminus sigma sim sin sqrt succeq sum sup tanh tau text textstyle
+    tfrac theta tilde times to top varepsilon varnothing varphi
+    """,
+    )
+)
+"""Commands that formulas use; a missing space after one makes another one of it."""
+
+
 def same_bits(one: pd.DataFrame, two: pd.DataFrame) -> bool:
     """Equal columns, types and values, the sign of zero and every NaN included."""
     if list(one.columns) != list(two.columns) or list(one.dtypes) != list(two.dtypes) or len(one) != len(two):
@@ -254,6 +270,9 @@ def sound(study: AnyStudy, result: Result) -> None:
         assert formula.title
         assert formula.tex
         assert formula.source
+        for tex in (formula.tex, formula.numbers):
+            assert not set(re.findall(r"\\([A-Za-z]+)", tex)) - COMMANDS, tex
+            assert tex.isprintable(), tex
     for note in result.notes:
         assert note.text.rstrip("*`").endswith((".", "?")), note.text
     assert result.provenance["study"] == study.id

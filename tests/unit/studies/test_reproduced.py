@@ -88,9 +88,10 @@ def test_the_place_that_decides() -> None:
     assert worst_of(values, errors, 1.25) == (1, 1)
     assert worst_of(values, errors, 1.35) == (0, 2)
     assert worst_of(values, errors, 1.9) == (-1, 2)
-    assert [among(sides) for sides in ([-1], [1, 0], [1, -1], [0, -1])] == [
+    assert [among(sides) for sides in ([-1], [1, 1], [1, 0], [1, -1], [0, -1])] == [
         "holds",
         "does not hold",
+        "cannot be told",
         "partly",
         "cannot be told",
     ]
