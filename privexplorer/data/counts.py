@@ -303,7 +303,7 @@ class _Rows:
     no_count: int = 0
     zero: int = 0
 
-    def __iter__(self) -> Generator[tuple[pa.Array, IntArray | None]]:
+    def __iter__(self) -> Iterator[tuple[pa.Array, IntArray | None]]:
         wanted = [self.column.index] + ([self.counts.index] if self.counts else [])
         pieces = reader(self.source.format).chunks(self.source, self.layout, wanted, self.ragged)
         seen = 0
@@ -537,12 +537,11 @@ def _counts(rows: _Rows, cleaner: _Cleaner) -> ColumnCounts:
         return bool(pa.types.is_string(piece.type)) and not piece.null_count
 
     def marked() -> Iterator[tuple[pa.Array, IntArray | None, Marks | None]]:
-        """Where reading is light, a thread of its own takes the fingerprints, as long as they are of use."""
+        """Where reading is light, the thread that reads takes the fingerprints too, as long as they are of use."""
         single, numbers = len(rows.layout.columns) == 1, cleaner.attempt.kind in ("count", "number", "date")
-        with closing(_ahead(iter(rows), 1) if single else iter(rows)) as read:
-            for piece, given in read:
-                useful = single and plain(piece) and (frequent.useful or not numbers)
-                yield piece, given, fingerprints(piece) if useful else None
+        for piece, given in rows:
+            useful = single and plain(piece) and (frequent.useful or not numbers)
+            yield piece, given, fingerprints(piece) if useful else None
 
     with Tally(wide=rows.counts is not None) as tally, closing(_ahead(marked())) as pieces:
         for piece, given, marks in pieces:
