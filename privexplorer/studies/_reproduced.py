@@ -28,12 +28,14 @@ def in_turn(parts: Sequence[FloatArray], turns: int, trials: int) -> list[FloatA
     return [stacked(parts[number::turns], trials) for number in range(min(turns, len(parts)))]
 
 
-Outcome = Literal["holds", "partly", "does not hold", "cannot be told"]
-"""What became of a claim. ``"cannot be told"``: a simulated number is within two standard errors of its limit."""
+Outcome = Literal["holds", "partly", "at most partly", "does not hold", "cannot be told"]
+"""What became of a claim. ``"cannot be told"``: a simulated number is within two standard errors of its limit;
+``"at most partly"``: so it is on some panels, and on the others the claim does not hold."""
 
 WORDS: dict[Outcome, str] = {
     "holds": "**Holds.**",
     "partly": "**Holds in part.**",
+    "at most partly": "**Holds in part at most.**",
     "does not hold": "**Does not hold.**",
     "cannot be told": "**Cannot be told with this many runs.**",
 }
@@ -192,13 +194,11 @@ def among(sides: Sequence[int]) -> Outcome:
     Examples
     --------
     >>> among([-1, -1, -1]), among([-1, 1, 0]), among([1, 1, 1]), among([-1, 0, -1]), among([1, 0, 1])
-    ('holds', 'partly', 'does not hold', 'cannot be told', 'cannot be told')
+    ('holds', 'partly', 'does not hold', 'cannot be told', 'at most partly')
     """
-    if 1 in sides and -1 in sides:
-        return "partly"
-    if 0 in sides:
-        return "cannot be told"
-    return "does not hold" if 1 in sides else "holds"
+    if 1 not in sides:
+        return "cannot be told" if 0 in sides else "holds"
+    return "partly" if -1 in sides else "at most partly" if 0 in sides else "does not hold"
 
 
 def worst_of(values: FloatArray, errors: FloatArray, limit: float) -> tuple[int, int]:
