@@ -143,7 +143,7 @@ def outcomes(result: Result) -> list[str]:
 def test_curves_that_cost_a_half_more_do_not_nearly_coincide() -> None:
     # spec properties, §8.2: at k = 100 and ε = 1 the private one costs 1.1 to 1.4 times at n = k, more before
     small, tight = ran(figure="F6"), ran(figure="F8")
-    assert outcomes(small)[0] == "does not hold"
+    assert outcomes(small)[0] == "at most partly"  # 5 panels are above the limit, one is too near to tell
     assert outcomes(tight)[0] == "partly"
     assert "on 2 of 6 panels" in tight.extra["claims"][0].evidence
     for result in (small, tight):
