@@ -79,6 +79,7 @@ def test_an_effect_in_an_uploaded_table(visit: Any, tmp_path: Any) -> None:
     tab.page.get_by_text("say which of them means treated").wait_for()
     fill(tab, "Value that means treated", "malade")
     tab.page.get_by_text("What this shows").wait_for(timeout=60_000)
+    tab.settled()  # the notes below come last
     assert "600 people" in tab.text()
     assert "not private" in tab.text()
     assert not tab.broken()
