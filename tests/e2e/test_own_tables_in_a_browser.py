@@ -42,7 +42,10 @@ def fill(tab: Any, title: str, words: str) -> None:
         for _ in range(40):
             tab.page.wait_for_timeout(100)
             if tab.page.url != before:
-                return
+                break
+        tab.settled()
+        if tab.page.url != before and box.input_value() == words:
+            return
     pytest.fail(f"{title} never took {words}")
 
 
